@@ -97,8 +97,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ]),
     ("sdk", &["fn call", "fn report", "fn send", "fn skipped", "fn status"]),
     ("server", &[
-        "fn ask", "fn batch", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn no_directory",
-        "fn request", "fn unknown",
+        "fn ask", "fn batch", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn no_store",
+        "fn parked_elsewhere", "fn replica_gone", "fn request", "fn unknown",
     ]),
     ("session", &["const CANCELLED", "fn check", "fn filter", "fn listen", "fn request", "fn unanswered"]),
     ("supervisor", &["Display for Status", "fn no_interpreter", "fn notice", "fn take"]),

@@ -169,7 +169,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (MRTR, "a_state_is_for_one_request_of_one_kind_once"),
             (MRTR, "a_state_is_for_who_got_it"),
             (MRTR, "answers_without_a_state_are_for_a_call_that_begins_anew"),
-            ("crates/session/src/request_state.rs", "whatever_is_changed_is_noticed"),
+            ("crates/session/src/request_state/tests.rs", "a_changed_state_is_refused"),
             (ASK, "a_handler_with_state_at_the_client_is_called_again"),
         ],
     ),

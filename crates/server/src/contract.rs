@@ -5,10 +5,8 @@
 
 mod leases;
 mod listeners;
-mod parked;
 mod tasks;
 
 pub use leases::lease_store;
 pub use listeners::listener_store;
-pub use parked::parked_directory;
 pub use tasks::task_store;

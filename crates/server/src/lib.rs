@@ -32,7 +32,6 @@ pub use records::lease_name::LeaseName;
 pub use records::lease_store::{LeaseStore, MemoryLeases, StoreAnswer};
 pub use records::listener_store::{ListenerStore, MemoryListeners};
 pub use records::node::NodeId;
-pub use records::parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 pub use records::session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use records::session_notice::{Audience, SessionNotice};
 pub use records::store_error::StoreError;

@@ -12,7 +12,6 @@ mod lease_table;
 pub(crate) mod listener_store;
 pub(crate) mod node;
 pub(crate) mod overload;
-pub(crate) mod parked_directory;
 pub(crate) mod session_directory;
 pub(crate) mod session_notice;
 pub(crate) mod store_error;

@@ -6,8 +6,13 @@
 //! a state; they cannot write one.
 //!
 //! ```text
-//! base64url( 1 · kind · expiry, seconds since 1970, 8 bytes · contents … · signature, 32 bytes )
+//! base64url( 2 · kind · expiry, seconds since 1970, 8 bytes · contents … · signature, 32 bytes )
+//! contents of a parked call: number, 16 bytes · tag of its process, 16 bytes
 //! ```
+//!
+//! A state names the process that has parked its call by a tag, a part of an HMAC over the name and the number. A
+//! process with the key recognises the tags of the names that it knows. A client learns neither the name nor if two
+//! calls wait in one process.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -28,10 +33,18 @@ pub struct RequestStateKeys(Vec<[u8; 32]>);
 /// The contents of a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestState {
-    /// The call of this process that waits for the answers.
-    Parked(u128),
+    /// A call that waits for the answers.
+    Parked(ParkedState),
     /// The text of a handler.
     Own(String),
+}
+
+/// The name of a parked call, among all processes that have the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParkedState {
+    number: u128,
+    /// Stands for the process; see [`RequestStateKeys::is_parked_in`].
+    tag: [u8; TAG],
 }
 
 /// The digest of the request that a state belongs to.
@@ -70,10 +83,28 @@ impl RequestStateKeys {
         Self(keys)
     }
 
+    /// Accepts the states of other keys, too. These keys sign, so that one key can take the place of another without a
+    /// refused state: processes get the new key after the old one first, and then before it.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// The contents of a state for the call that is parked under this number, in the process with this name.
+    pub fn parked(&self, number: u128, node: &str) -> ParkedState {
+        ParkedState { number, tag: tag(&self.0[0], number, node) }
+    }
+
+    /// True if a call is parked in the process with this name, which had one of these keys.
+    pub fn is_parked_in(&self, call: &ParkedState, node: &str) -> bool {
+        self.0.iter().any(|key| tag(key, call.number, node) == call.tag)
+    }
+
     /// Signs a state for the request that it is bound to.
     pub fn seal(&self, state: &RequestState, bound: &RequestDigest, now: SystemTime, lifetime: Duration) -> String {
         let (kind, contents) = match state {
-            RequestState::Parked(id) => (PARKED, id.to_be_bytes().to_vec()),
+            RequestState::Parked(call) => (PARKED, call.to_bytes()),
             RequestState::Own(text) => (OWN, text.as_bytes().to_vec()),
         };
         let mut text = Vec::with_capacity(HEAD + contents.len() + SIGNATURE);
@@ -100,10 +131,27 @@ impl RequestStateKeys {
             return None;
         }
         match head[1] {
-            PARKED => contents.try_into().ok().map(|id| RequestState::Parked(u128::from_be_bytes(id))),
+            PARKED => ParkedState::of(contents).map(RequestState::Parked),
             OWN => String::from_utf8(contents.to_vec()).ok().map(RequestState::Own),
             _ => None,
         }
+    }
+}
+
+impl ParkedState {
+    /// The number of the call in its process.
+    #[must_use]
+    pub fn number(&self) -> u128 {
+        self.number
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        [self.number.to_be_bytes(), self.tag].concat()
+    }
+
+    fn of(contents: &[u8]) -> Option<Self> {
+        let (number, tag) = contents.split_first_chunk()?;
+        Some(Self { number: u128::from_be_bytes(*number), tag: tag.try_into().ok()? })
     }
 }
 
@@ -153,109 +201,37 @@ impl RequestDigest {
 }
 
 fn sign(key: &[u8; 32], text: &[u8], bound: &RequestDigest) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
+    let mut mac = keyed(key);
     mac.update(b"protomcp requestState");
     mac.update(&bound.0);
     mac.update(text);
     mac
 }
 
+/// The tag of a process, for the call with this number.
+fn tag(key: &[u8; 32], number: u128, node: &str) -> [u8; TAG] {
+    let mut mac = keyed(key);
+    mac.update(b"protomcp parked in");
+    mac.update(&number.to_be_bytes());
+    mac.update(node.as_bytes());
+    let whole: [u8; 32] = mac.finalize().into_bytes().into();
+    *whole.first_chunk().expect("32 bytes begin with 16")
+}
+
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length")
+}
+
 fn seconds(moment: SystemTime) -> u64 {
     moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const PARKED: u8 = b'p';
 const OWN: u8 = b'o';
 const HEAD: usize = 10;
 const SIGNATURE: usize = 32;
+const TAG: usize = 16;
 
 #[cfg(test)]
-mod tests {
-    use protomcp_types::RawJson;
-
-    use super::*;
-
-    const LIFETIME: Duration = Duration::from_secs(60);
-
-    fn params(text: &str) -> JsonObject {
-        JsonObject::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
-    }
-
-    fn bound(text: &str) -> RequestDigest {
-        RequestDigest::of("tools/call", &params(text), None)
-    }
-
-    #[test]
-    fn a_state_comes_back_as_it_was() {
-        let (keys, now) = (RequestStateKeys::random(), SystemTime::now());
-        for state in [
-            RequestState::Parked(0),
-            RequestState::Parked(u128::MAX),
-            RequestState::Own(String::new()),
-            RequestState::Own("ä\n".into()),
-        ] {
-            let token = keys.seal(&state, &bound("{}"), now, LIFETIME);
-            assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME), Some(state));
-            assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME + Duration::from_secs(2)), None);
-            assert_eq!(RequestStateKeys::random().open(&token, &bound("{}"), now), None);
-        }
-    }
-
-    #[test]
-    fn whatever_is_changed_is_noticed() {
-        let (keys, now) = (RequestStateKeys::random(), SystemTime::now());
-        let token = keys.seal(&RequestState::Own("state".into()), &bound("{}"), now, LIFETIME);
-        for index in 0..token.len() {
-            for other in ["A", "b", "_"] {
-                let mut changed = token.clone();
-                changed.replace_range(index..=index, other);
-                if changed != token {
-                    assert_eq!(keys.open(&changed, &bound("{}"), now), None, "{index}");
-                }
-            }
-            assert_eq!(keys.open(&token[..index], &bound("{}"), now), None, "{index}");
-        }
-        for tail in ["-TAMPERED", "A", "=", "\n", " "] {
-            assert_eq!(keys.open(&format!("{token}{tail}"), &bound("{}"), now), None, "{tail:?}");
-        }
-    }
-
-    #[test]
-    fn a_state_belongs_to_its_request_and_sender() {
-        let of = |method, text, principal| RequestDigest::of(method, &params(text), principal);
-        let request = of("tools/call", r#"{"name":"a","arguments":{"x":1,"y":[2]}}"#, Some("me"));
-        for same in [
-            r#"{"arguments":{"y": [2], "x": 1},"name":"\u0061"}"#,
-            r#"{"name":"a","arguments":{"x":1,"y":[2]},"_meta":{"a":1},"requestState":"s","inputResponses":{}}"#,
-        ] {
-            assert_eq!(of("tools/call", same, Some("me")), request, "{same}");
-        }
-        let text = r#"{"name":"a","arguments":{"x":1,"y":[2]}}"#;
-        for other in [
-            of("prompts/get", text, Some("me")),
-            of("tools/call", text, Some("you")),
-            of("tools/call", text, None),
-            of("tools/call", r#"{"name":"a"}"#, Some("me")),
-            of("tools/call", r#"{"name":"b","arguments":{"x":1,"y":[2]}}"#, Some("me")),
-            of("tools/call", r#"{"name":"a","arguments":{"x":"1","y":[2]}}"#, Some("me")),
-        ] {
-            assert_ne!(other, request);
-        }
-        assert_ne!(of("m", "{}", None), of("m", "{}", Some("")));
-        let amounts = ["1e400", "1e999", "null", "18446744073709551616", "18446744073709551617", r#"1,"x":2"#, "2"];
-        let amounts = amounts.map(|x| bound(&format!(r#"{{"arguments":{{"x":{x}}}}}"#)));
-        for (index, one) in amounts.iter().enumerate() {
-            assert!(!amounts[..index].contains(one), "{index}");
-        }
-    }
-
-    #[test]
-    fn keys_can_be_exchanged() {
-        let (old, new, now) = ([1; 32], [2; 32], SystemTime::now());
-        let token = RequestStateKeys::shared([old]).seal(&RequestState::Parked(7), &bound("{}"), now, LIFETIME);
-        assert_eq!(RequestStateKeys::shared([new, old]).open(&token, &bound("{}"), now), Some(RequestState::Parked(7)));
-        assert_eq!(RequestStateKeys::shared([new]).open(&token, &bound("{}"), now), None);
-        assert_eq!(format!("{:?}", RequestStateKeys::shared([new, old])), "StateKeys(2)");
-    }
-}
+mod tests;

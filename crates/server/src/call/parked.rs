@@ -7,21 +7,16 @@
 //! holds little can always ask; the holder of most cannot.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::records::cancel::Cancel;
-use crate::records::node::NodeId;
-use crate::records::parked_directory::{ParkedDirectory, ParkedRecord};
 use protomcp_fair::{Owner, holder_of_most};
 
 /// The parked calls of one server, by number.
 #[derive(Debug)]
 pub(crate) struct ParkedCalls<T: Cancel> {
     max: usize,
-    node: NodeId,
-    /// Notified of each call.
-    directory: Arc<dyn ParkedDirectory>,
     table: Mutex<Table<T>>,
 }
 
@@ -42,8 +37,8 @@ struct Parked<T> {
 }
 
 impl<T: Cancel + Clone> ParkedCalls<T> {
-    pub(crate) fn new(max: usize, node: NodeId, directory: Arc<dyn ParkedDirectory>) -> Self {
-        Self { max, node, directory, table: Mutex::new(Table { calls: HashMap::new(), last: 0 }) }
+    pub(crate) fn new(max: usize) -> Self {
+        Self { max, table: Mutex::new(Table { calls: HashMap::new(), last: 0 }) }
     }
 
     /// Parks a call and returns its number; `None`: no slot is free.
@@ -54,17 +49,14 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
         let number = u128::from_be_bytes(number);
         let mut table = self.table();
         let oldest = if table.calls.len() < self.max { None } else { Some(table.gives_way(&owner)?) };
-        let oldest = oldest.and_then(|number| table.calls.remove_entry(&number));
+        let oldest = oldest.and_then(|number| table.calls.remove(&number));
         table.last += 1;
         let order = table.last;
         table.calls.insert(number, Parked { call, owner, order, until });
-        // In order with the end of the call, which needs the lock as well.
-        let ttl = until.saturating_duration_since(now);
-        self.directory.insert(&ParkedRecord { number, node: self.node.clone(), ttl });
         drop(table);
-        if let Some((oldest, Parked { call, .. })) = oldest {
+        if let Some(Parked { call, .. }) = oldest {
             tracing::debug!(?call, "a parked call gives way to another caller's: cancelled");
-            self.cancel(oldest, &call);
+            call.cancel();
         }
         Some(number)
     }
@@ -78,18 +70,15 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
     pub(crate) fn take(&self, number: u128, now: Instant) -> Option<T> {
         let mut table = self.table();
         table.calls.get(&number).filter(|parked| parked.until > now)?;
-        let call = table.calls.remove(&number).map(|parked| parked.call);
-        drop(table);
-        self.directory.remove(number);
-        call
+        table.calls.remove(&number).map(|parked| parked.call)
     }
 
     /// Cancels the calls whose time is up.
     pub(crate) fn expire(&self, now: Instant) {
         let late: Vec<_> = self.table().calls.extract_if(|_, parked| parked.until <= now).collect();
-        for (number, Parked { call, .. }) in late {
+        for (_, Parked { call, .. }) in late {
             tracing::debug!(?call, "the client has not come back in time: cancelled");
-            self.cancel(number, &call);
+            call.cancel();
         }
     }
 
@@ -102,13 +91,7 @@ impl<T: Cancel> ParkedCalls<T> {
     /// Cancels all calls.
     pub(crate) fn cancel_all(&self) {
         let calls = std::mem::take(&mut self.table().calls);
-        calls.iter().for_each(|(number, parked)| self.cancel(*number, &parked.call));
-    }
-
-    /// Cancels a call that was taken out of the table.
-    fn cancel(&self, number: u128, call: &T) {
-        self.directory.remove(number);
-        call.cancel();
+        calls.values().for_each(|parked| parked.call.cancel());
     }
 
     fn table(&self) -> MutexGuard<'_, Table<T>> {
@@ -134,11 +117,11 @@ impl<T: Cancel> Drop for ParkedCalls<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use super::*;
-    use crate::records::parked_directory::LocalParked;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -158,7 +141,7 @@ mod tests {
     }
 
     fn parked(max: usize) -> ParkedCalls<Call> {
-        ParkedCalls::new(max, NodeId::default(), Arc::new(LocalParked))
+        ParkedCalls::new(max)
     }
 
     impl ParkedCalls<Call> {

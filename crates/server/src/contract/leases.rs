@@ -41,8 +41,10 @@ async fn names(store: &dyn LeaseStore) {
     assert!(get(store.register(&name, LONG)).await);
     assert!(!get(store.register(&name, LONG)).await, "the name is in use");
     assert!(get(store.renew(&name, LONG)).await && get(store.renew(&name, LONG)).await);
+    assert!(get(store.live()).await.contains(&name));
     get(store.resign(&name)).await;
     get(store.resign(&name)).await;
+    assert!(!get(store.live()).await.contains(&name), "it has given its lease back");
     assert!(!get(store.renew(&name, LONG)).await, "it has given its lease back");
     assert!(!get(store.register(&name, LONG)).await, "the name has been used");
     assert!(get(store.register(&next, LONG)).await, "its process has another name");
@@ -104,6 +106,8 @@ async fn run_out(store: &dyn LeaseStore) {
     let second = timeout(LONG / 10, taken_over).await.expect("a lease that is not renewed runs out");
     assert!(second > first);
     assert!(!get(store.renew(&dead, LONG)).await, "a lease that has run out is not renewed");
+    let live = get(store.live()).await;
+    assert!(!live.contains(&dead) && live.contains(&b) && live.contains(&held), "{live:?}");
     assert!(!get(store.register(&dead, LONG)).await, "the name has been used");
     assert_eq!(get(store.claim("lost", &held)).await, Claim::Held(b.clone()));
     assert_eq!(get(store.claim("kept", &b)).await, Claim::Held(held), "other leases run");

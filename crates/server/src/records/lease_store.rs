@@ -40,6 +40,9 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// Ends a lease, which frees the sessions of its process.
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()>;
 
+    /// The leases that run: the processes that serve.
+    fn live(&self) -> StoreAnswer<'_, Vec<LeaseName>>;
+
     /// A process has opened a session: it is the first holder. The key of the session is a secret, which the store must
     /// not show to those who can read it.
     fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
@@ -82,6 +85,10 @@ impl LeaseStore for MemoryLeases {
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
         self.table().resign(lease, now());
         answer(())
+    }
+
+    fn live(&self) -> StoreAnswer<'_, Vec<LeaseName>> {
+        answer(self.table().live(now()))
     }
 
     fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {

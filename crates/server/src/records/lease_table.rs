@@ -66,6 +66,12 @@ impl LeaseTable {
         }
     }
 
+    /// The leases that run.
+    pub(crate) fn live(&self, now: Instant) -> Vec<LeaseName> {
+        let live = self.leases.iter().filter(|(_, until)| **until > now);
+        live.map(|(lease, _)| lease.clone()).collect()
+    }
+
     /// Takes in a new session. One that is known is claimed: the answer to an earlier request was lost.
     pub(crate) fn open(&mut self, session: &str, lease: &LeaseName, now: Instant) -> Claim {
         if self.sessions.contains_key(session) {

@@ -17,6 +17,17 @@ impl NodeId {
         Self(name.into())
     }
 
+    /// A name that no other process has, and no other start of this one.
+    ///
+    /// # Panics
+    /// When the system has no random numbers.
+    #[must_use]
+    pub fn random() -> Self {
+        let mut name = [0; 16];
+        getrandom::fill(&mut name).expect("the system has random numbers");
+        Self::new(format!("{:032x}", u128::from_be_bytes(name)))
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {

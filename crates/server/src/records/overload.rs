@@ -39,8 +39,24 @@ pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 
-/// A request whose call may wait in another process, while the directory of such calls does not answer.
-pub(crate) fn no_directory() -> ErrorObject {
+/// Like [`in_other_process`], without knowledge of the other processes. A load balancer may send the repeated request to
+/// the process.
+pub(crate) fn parked_elsewhere() -> ErrorObject {
+    let message = "the call waits in another process of this server, or its process has ended";
+    let suggestion = "send the request again, or call again if that fails";
+    let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", true);
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
+}
+
+/// A request whose call has ended with its process. It may have had effects.
+pub(crate) fn replica_gone() -> ErrorObject {
+    let (message, suggestion) = ("the process that held the call has ended", "call again without the state");
+    let error = error("REPLICA_GONE", message, suggestion).boolean("retryable", true);
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
+}
+
+/// A request whose call waits in another process, while the store that knows the processes does not answer.
+pub(crate) fn no_store() -> ErrorObject {
     let message = "the process of this call is not known";
     ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::records::lease_store::LeaseStore;
 use crate::records::listener_store::{ListenerStore, MemoryListeners};
 use crate::records::node::NodeId;
-use crate::records::parked_directory::{LocalParked, ParkedDirectory};
 use crate::records::session_directory::{LocalSessions, SessionDirectory};
 use crate::records::task_store::TaskStore;
 
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
 ///
 /// Several processes that serve the same clients share their own stores, and also the keys that sign states
-/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of answers
-/// stay in the process that began them.
+/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of
+/// answers stay in the process that began them: a state says which process that is.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,7 +29,8 @@ pub struct Stores {
     pub(crate) node: NodeId,
     pub(crate) sessions: Arc<dyn SessionDirectory>,
     pub(crate) listeners: Arc<dyn ListenerStore>,
-    pub(crate) parked: Arc<dyn ParkedDirectory>,
+    /// `None`: the other processes are not known.
+    pub(crate) leases: Option<Arc<dyn LeaseStore>>,
     /// `None`: in memory, with the limits of the server.
     pub(crate) tasks: Option<Arc<dyn TaskStore>>,
 }
@@ -42,7 +43,7 @@ impl Stores {
             node,
             sessions: Arc::new(LocalSessions),
             listeners: Arc::new(MemoryListeners::default()),
-            parked: Arc::new(LocalParked),
+            leases: None,
             tasks: None,
         }
     }
@@ -62,10 +63,11 @@ impl Stores {
         self
     }
 
-    /// Sets the directory of parked calls.
+    /// Sets the leases of the processes, each under its name in the stores. A retry of a call that another process has
+    /// parked is refused with the name of that process then, for a router in front of them, or because it has ended.
     #[must_use]
-    pub fn with_parked(mut self, parked: Arc<dyn ParkedDirectory>) -> Self {
-        self.parked = parked;
+    pub fn with_leases(mut self, leases: Arc<dyn LeaseStore>) -> Self {
+        self.leases = Some(leases);
         self
     }
 
@@ -77,9 +79,9 @@ impl Stores {
     }
 }
 
-/// Local stores of a process that shares nothing.
+/// Local stores of a process with a random name.
 impl Default for Stores {
     fn default() -> Self {
-        Self::new(NodeId::default())
+        Self::new(NodeId::random())
     }
 }

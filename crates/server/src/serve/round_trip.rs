@@ -13,9 +13,12 @@ use crate::call::context::Context;
 use crate::call::ended::Outcome;
 use crate::call::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
 use crate::records::clock::now;
+use crate::records::node::NodeId;
 use crate::records::overload;
 use crate::state::handle::ServerHandle;
-use protomcp_session::{InputRequest, InputRequired, RequestBinding, RequestState, RetryInput, ServerResult};
+use protomcp_session::{
+    InputRequest, InputRequired, ParkedState, RequestBinding, RequestState, RetryInput, ServerResult,
+};
 
 /// The kinds of requests that may ask.
 pub(super) enum RoundTrip {
@@ -27,10 +30,10 @@ pub(super) enum RoundTrip {
     Refused(Refusal),
 }
 
-/// Finds the reason to refuse a request: it may ask the directory of parked calls for the process that holds a call.
+/// Finds the reason to refuse a request: it may ask the store of leases for the process that holds a call.
 pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
 
-/// The time for which the directory may take to answer.
+/// The time that the store of leases may take to answer.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
@@ -48,10 +51,11 @@ pub(super) fn begin_or_resume(
         Some(token) => match sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
             None => return Err(invalid("is not valid for this request")),
             Some(RequestState::Own(state)) => Some(state),
-            Some(RequestState::Parked(number)) => {
+            Some(RequestState::Parked(parked)) => {
                 let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+                let number = parked.number();
                 let Some(call) = sessions.parked().peek(number, now()) else {
-                    return Ok(RoundTrip::Refused(find(sessions, number, gone())));
+                    return Ok(RoundTrip::Refused(find(sessions, parked, gone())));
                 };
                 call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
                 // Another request may have taken it in between.
@@ -76,15 +80,21 @@ impl RoundTrip {
     }
 }
 
-/// The reason to refuse a request whose call is not here; `gone`: the reason for one whose call is in no other process
-/// either.
-fn find(sessions: &ServerHandle, number: u128, gone: ErrorObject) -> Refusal {
-    let (directory, own) = (Arc::clone(sessions.parked_directory()), sessions.node().clone());
+/// The reason to refuse a request whose call is not here; `gone`: the reason for one whose call was here.
+fn find(sessions: &ServerHandle, parked: ParkedState, gone: ErrorObject) -> Refusal {
+    let keys = sessions.keys().clone();
+    let is_in = move |node: &NodeId| keys.is_parked_in(&parked, node.as_str());
+    if is_in(sessions.node()) {
+        return ready(gone).boxed();
+    }
+    let Some(leases) = sessions.leases().cloned() else { return ready(overload::parked_elsewhere()).boxed() };
     Box::pin(async move {
-        match tokio::time::timeout(WAIT_LIMIT, directory.find(number)).await {
-            Ok(Some(node)) if node != own => overload::in_other_process(&node),
-            Ok(_) => gone,
-            Err(_) => overload::no_directory(),
+        match tokio::time::timeout(WAIT_LIMIT, leases.live()).await {
+            Ok(Ok(live)) => match live.iter().find(|lease| is_in(&lease.node)) {
+                Some(lease) => overload::in_other_process(&lease.node),
+                None => overload::replica_gone(),
+            },
+            Ok(Err(_)) | Err(_) => overload::no_store(),
         }
     })
 }
@@ -112,8 +122,9 @@ pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequi
     let (questions, until, number) = mrtr.park(|until| sessions.park(call.clone(), now, until))?;
     let bound = mrtr.bound()?;
     let lifetime = until.saturating_duration_since(now);
-    let state = RequestState::Parked(number);
-    let state = sessions.keys().seal(&state, &bound, SystemTime::now(), lifetime);
+    let keys = sessions.keys();
+    let state = RequestState::Parked(keys.parked(number, sessions.node().as_str()));
+    let state = keys.seal(&state, &bound, SystemTime::now(), lifetime);
     Some(InputRequired { questions, state: Some(state) })
 }
 

@@ -14,8 +14,8 @@ use crate::call::kept_tasks::{KeptTasks, NewTask, TaskCall};
 use crate::call::mrtr::task::TaskNotifier;
 use crate::call::parked::ParkedCalls;
 use crate::call::session_queue::SessionQueue;
+use crate::records::lease_store::LeaseStore;
 use crate::records::node::NodeId;
-use crate::records::parked_directory::ParkedDirectory;
 use crate::records::session_directory::SessionRecord;
 use crate::records::session_notice::{Audience, SessionNotice};
 use crate::records::stores::Stores;
@@ -112,7 +112,7 @@ impl ServerHandle {
             descriptions: Descriptions::new(info),
             known_meta: KnownMeta::default(),
             limits,
-            parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
+            parked: ParkedCalls::new(limits.max_parked),
             tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
             switches: Switches::default(),
             is_swept: AtomicBool::new(false),
@@ -310,8 +310,9 @@ impl ServerHandle {
         &self.0.parked
     }
 
-    pub(crate) fn parked_directory(&self) -> &Arc<dyn ParkedDirectory> {
-        &self.0.stores.parked
+    /// The leases of the processes of this server, if they are known.
+    pub(crate) fn leases(&self) -> Option<&Arc<dyn LeaseStore>> {
+        self.0.stores.leases.as_ref()
     }
 
     /// Knowledge of the transport about the request without a session that goes on as this task. A transport that lets

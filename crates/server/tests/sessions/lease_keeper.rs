@@ -49,6 +49,10 @@ impl LeaseStore for Store {
         self.reach(|| self.leases.resign(lease))
     }
 
+    fn live(&self) -> StoreAnswer<'_, Vec<LeaseName>> {
+        self.reach(|| self.leases.live())
+    }
+
     fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
         self.reach(|| self.leases.open(session, lease))
     }

@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 use std::time::Duration;
 
 use protomcp_server::contract::lease_store;
-use protomcp_server::{Claim, FencingToken, LeaseName, LeaseStore, MemoryLeases, StoreAnswer};
+use protomcp_server::{Claim, FencingToken, LeaseName, LeaseStore, MemoryLeases, NodeId, StoreAnswer};
 use protomcp_testing::run_paused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,10 @@ enum Fault {
     IgnoresTokens,
     /// Nothing is freed when a process resigns.
     KeepsResigned,
+    /// A lease that was given back is live.
+    ListsTheDead,
+    /// No lease is live.
+    ListsNone,
 }
 
 /// A store with a fault, which answers later, as another process would.
@@ -74,6 +78,18 @@ impl LeaseStore for Faulty {
         later(self.store.resign(lease))
     }
 
+    fn live(&self) -> StoreAnswer<'_, Vec<LeaseName>> {
+        let answer = self.store.live();
+        later(Box::pin(async move {
+            let mut live = answer.await?;
+            if self.has(Fault::ListsTheDead) {
+                live.push(LeaseName::first(NodeId::new("names")));
+            }
+            live.retain(|_| !self.has(Fault::ListsNone));
+            Ok(live)
+        }))
+    }
+
     fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
         later(self.store.open(session, lease))
     }
@@ -116,6 +132,8 @@ fn the_contract_finds_each_fault_of_a_store() {
         Fault::RepeatsTokens,
         Fault::IgnoresTokens,
         Fault::KeepsResigned,
+        Fault::ListsTheDead,
+        Fault::ListsNone,
     ] {
         let checked = catch_unwind(|| run_paused(async { lease_store(&Faulty::new(fault)).await }));
         assert!(checked.is_err(), "{fault:?} is not found");

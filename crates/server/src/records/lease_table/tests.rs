@@ -61,6 +61,21 @@ fn a_name_is_used_once_and_a_lease_renewed_in_time() {
 }
 
 #[test]
+fn a_lease_is_live_until_it_runs_out_or_is_given_back() {
+    let mut stage = Stage::new();
+    let live = |stage: &Stage, seconds| {
+        let mut live = stage.table.live(stage.at(seconds));
+        live.sort_unstable();
+        live
+    };
+    let (a, b) = (stage.a.clone(), stage.b.clone());
+    assert_eq!(live(&stage, 9), [a, b.clone()]);
+    assert_eq!(live(&stage, 10), [b.clone()]);
+    stage.table.resign(&b, stage.at(11));
+    assert!(live(&stage, 11).is_empty());
+}
+
+#[test]
 fn a_session_is_free_when_the_lease_of_its_holder_has_run_out() {
     let mut stage = Stage::new();
     assert_eq!(stage.claim("s", 0), Claim::Unknown);
