@@ -11,7 +11,7 @@ use crate::records::task_store::TaskStore;
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
 ///
 /// Several processes that serve the same clients share their own stores, and also the keys that sign states
-/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of
+/// ([`RequestStateKeys::from_file`](crate::RequestStateKeys::from_file)). Calls, connections and the receivers of
 /// answers stay in the process that began them: a state says which process that is.
 ///
 /// ```

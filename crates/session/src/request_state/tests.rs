@@ -34,6 +34,28 @@ fn a_state_comes_back_as_it_was() {
     }
 }
 
+/// Made by another program with a library for HMAC: processes of one version read the states of each other.
+#[test]
+fn the_form_of_a_state_is_documented() {
+    let (keys, now) = (shared(&[1]), UNIX_EPOCH + Duration::from_secs(1_900_000_000));
+    let bound = bound(r#"{"name":"ask"}"#);
+    let parked = RequestState::Parked(keys.parked(7, "a"));
+    for (state, token) in [
+        (
+            own("state"),
+            "Am8AAAAAcT-0LHN0YXRlakbC4WYPs0sPgXugAxgS7Y-pf4qQoZG9IqTTM7_5\
+             Bio",
+        ),
+        (
+            parked,
+            "AnAAAAAAcT-0LAAAAAAAAAAAAAAAAAAAAAek1Bo3kjhIeydJMPhm5HuLS-67\
+             L_U6au-lfC0EDbhJNtpnuAiPJtpqJMUn69yU98s",
+        ),
+    ] {
+        assert_eq!(keys.seal(&state, &bound, now, Duration::from_secs(300)), token);
+    }
+}
+
 #[test]
 fn a_changed_state_is_refused() {
     let (keys, now) = (RequestStateKeys::random(), SystemTime::now());
@@ -162,4 +184,30 @@ fn keys_can_be_exchanged() {
     assert_eq!(new.open(&token, &bound("{}"), now), None);
     assert_eq!(new.open(&both.seal(&own("b"), &bound("{}"), now, LIFETIME), &bound("{}"), now), Some(own("b")));
     assert_eq!(format!("{both:?}"), "StateKeys(2)");
+}
+
+/// RFC 5869, appendix A.1: the first block of the output.
+#[test]
+fn keys_are_derived_as_the_standard_says() {
+    let salt: Vec<u8> = (0..=0x0c).collect();
+    let info: Vec<u8> = (0xf0..=0xf9).collect();
+    let key: String = derive(&salt, &[0x0b; 22], &info).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(key, "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf");
+}
+
+#[cfg(unix)]
+#[test]
+fn processes_with_one_file_accept_the_states_of_each_other() {
+    let (folder, now) = (tempfile::tempdir().unwrap(), SystemTime::now());
+    let keys = |name: &str, secret: &[u8]| {
+        let path = folder.path().join(name);
+        key_file::tests::write(&path, secret, 0o600);
+        RequestStateKeys::from_file(&path).unwrap()
+    };
+    let (a, b) = (keys("a", b"0123456789abcdef0123456789abcdef"), keys("b", b"0123456789abcdef0123456789abcdef"));
+    let other = keys("c", b"0123456789abcdef0123456789abcdef\n");
+    let token = a.seal(&own("state"), &bound("{}"), now, LIFETIME);
+    assert_eq!(b.open(&token, &bound("{}"), now), Some(own("state")));
+    assert_eq!(other.open(&token, &bound("{}"), now), None, "each byte counts");
+    assert!(b.is_parked_in(&a.parked(1, "n"), "n") && !other.is_parked_in(&a.parked(1, "n"), "n"));
 }
