@@ -59,6 +59,8 @@ pub(crate) mod report;
 #[cfg(feature = "proto-mcp")]
 pub(crate) mod schema;
 mod serve;
+#[cfg(feature = "http")]
+mod sessions;
 mod settings;
 mod settings_file;
 pub(crate) mod shown_url;

@@ -1,6 +1,9 @@
 //! Clients of MCP 2026-07-28, which has no handshake: every request describes itself completely.
 
-use protomcp_conformance::{Host, Message, Sandbox, Stage, living, tool};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use protomcp_conformance::{Host, Message, Sandbox, Stage, Web, living, tool};
 use protomcp_envelope::{ResourceChangedNotification, ResourceDefinition};
 use serde_json::{Value, json};
 
@@ -154,4 +157,51 @@ fn a_tool_asks_the_model_in_the_answer_to_its_call() {
     assert_eq!((&told["content"], &told["model"]), (&json!("hello"), &json!("m-1")));
     // A state is valid for one answer.
     assert_eq!(host.refused("tools/call", &with(&able, again))["code"], -32602);
+}
+
+/// Two servers with one key, as behind a load balancer, and a third with another key.
+#[test]
+fn a_retry_at_another_server_says_that_its_call_waits_elsewhere() {
+    let sandbox = Sandbox::new();
+    let server = |key: u8| {
+        let file = sandbox.path(&format!("key-{key}"));
+        fs::write(&file, [key; 32]).expect("the sandbox can be written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is our file");
+        let file = file.to_str().expect("a path in UTF-8").to_owned();
+        Web::start("py/asks.py", &["--transport", "http", "--sealing-key-file", &file])
+    };
+    let (asks, another, stranger) = (server(1), server(1), server(2));
+    let send = |web: &Web, params: &Value| {
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "ask")];
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        web.send("POST", "/mcp", &headers, &body.to_string()).json()
+    };
+    let call = with(&json!({"sampling": {}}), json!({"name": "ask", "arguments": {"text": "hi"}}));
+    let first = send(&asks, &call);
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    let mut again = call;
+    again["requestState"] = first["result"]["requestState"].clone();
+    again["inputResponses"] = json!({
+        "sampling-1": {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m-1"}
+    });
+    let refused = send(&stranger, &again);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let refused = send(&another, &again);
+    let reason = &refused["error"]["data"]["protomcp/error"];
+    assert_eq!((&reason["error_code"], &reason["retryable"]), (&json!("WRONG_PROCESS"), &json!(true)), "{refused}");
+    let answer = send(&asks, &again);
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+}
+
+#[test]
+fn a_key_that_other_users_can_read_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/asks.py");
+    let file = sandbox.path("open");
+    fs::write(&file, [1; 32]).expect("the sandbox can be written");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("it is our file");
+    let flags = ["run", "asks.py", "--transport", "http", "--sealing-key-file", "open"];
+    let output = sandbox.pmcp(&flags).command().output().expect("pmcp starts");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && log.contains("other users can read or change open"), "{log}");
 }

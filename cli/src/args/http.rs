@@ -7,13 +7,15 @@ use clap::{Arg, Args};
 #[cfg(feature = "proto-mcp")]
 use protomcp_bufmcp::Tokens;
 use protomcp_http::{Config, Credential, Disallowed, IpNetwork};
+use protomcp_server::RequestStateKeys;
 
 use super::exposure::{Exposure, Protection, beyond_this_machine};
 use super::oauth::{self, OAuthFlags, OAuthOptions};
+use super::sessions::HttpSessionFlags;
 #[cfg(feature = "proto-mcp")]
 use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
-use super::values::{size, time};
+use super::values::size;
 use crate::exit::Failure;
 
 /// The help heading of these flags.
@@ -77,13 +79,8 @@ pub(super) struct Http {
     #[arg(long, value_name = "ADDR")]
     trusted_proxy: Vec<IpNetwork>,
 
-    /// Most concurrent sessions
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
-    max_sessions: u32,
-
-    /// Close sessions that are idle for this long
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = idle)]
-    session_idle: std::time::Duration,
+    #[command(flatten)]
+    sessions: HttpSessionFlags,
 
     #[command(flatten)]
     observe: ObserveFlags,
@@ -139,8 +136,8 @@ impl Protocols {
     pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
-            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle"]),
-            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection"]),
+            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file"]),
+            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file"]),
         };
         match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),
@@ -160,6 +157,8 @@ pub(crate) struct HttpOptions {
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
+    /// The keys for states of requests that other processes have as well.
+    pub(crate) state_keys: Option<RequestStateKeys>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -184,14 +183,6 @@ impl Secret<'_> {
             "the environment variable named by --auth {}:… {why}; write its name there, not the secret",
             self.scheme
         )))
-    }
-}
-
-/// A session must live between two requests.
-fn idle(text: &str) -> Result<std::time::Duration, String> {
-    match time(text)? {
-        std::time::Duration::ZERO => Err("every session would close immediately; use a duration such as 1h".into()),
-        time => Ok(time),
     }
 }
 
@@ -261,8 +252,8 @@ impl Http {
         }
         config.limits.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
         config.limits.max_body_setting = Some("--max-body");
-        config.limits.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
-        config.limits.session_idle = self.session_idle;
+        config.limits.max_sessions = self.sessions.max();
+        config.limits.session_idle = self.sessions.session_idle;
         config.access.trusted_proxies = self.trusted_proxy;
         config.legacy_sse = protocols == Protocols::WithHttpSse;
         Ok(HttpOptions {
@@ -274,6 +265,7 @@ impl Http {
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,
+            state_keys: self.sessions.state_keys()?,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })
@@ -318,8 +310,8 @@ impl Http {
             oauth,
             public_url: self.public_url,
             tls,
-            max_connections: usize::try_from(self.max_sessions).unwrap_or(usize::MAX),
-            idle: self.session_idle,
+            max_connections: self.sessions.max(),
+            idle: self.sessions.session_idle,
             max_line,
             exposure,
         })

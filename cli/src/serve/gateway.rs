@@ -15,7 +15,7 @@ use std::time::Duration;
 use protomcp_bridge::SpawnError;
 use protomcp_bufmcp::CommandServer;
 use protomcp_client::{Command, CommandTransport};
-use protomcp_gateway::{Builder, Era, Gateway, GatewayError, Upstream};
+use protomcp_gateway::{Builder, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 #[cfg(feature = "playground")]
@@ -50,17 +50,17 @@ pub(super) fn check(servers: &Upstreams) -> Result<(), Failure> {
     Misnamed::default().check(servers)
 }
 
-/// Connects the servers, the ones of proto-mcp with these settings. A signal ends the attempt. `era`: the era of the
-/// only client, if it is known.
+/// Connects the servers, the ones of proto-mcp with these settings, after a last change of the gateway. A signal ends the
+/// attempt.
 pub(super) async fn open(
     servers: &Upstreams,
     remote: &ProtoRemote,
-    era: Option<Era>,
+    change: impl FnOnce(Builder) -> Builder,
     signals: &mut Signals,
 ) -> Result<Gateway, Failure> {
     let misnamed = Misnamed::default();
     let builder = builder(servers, remote, &misnamed, |upstream| upstream)?;
-    opened(era.into_iter().fold(builder, Builder::first_era), servers, &misnamed, signals).await
+    opened(change(builder), servers, &misnamed, signals).await
 }
 
 /// Like [`open`], and shows `see` the messages to and from the servers.

@@ -38,10 +38,11 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn serve(
     source: Source,
     tool: ToolFlags,
-    http: HttpOptions,
+    mut http: HttpOptions,
     recorder: Option<Recorder>,
     inherited: Vec<StdListener>,
 ) -> Result<(), Failure> {
+    let state_keys = http.state_keys.take();
     let status = live::status(&source, &tool);
     log::start_with(tool.log_level, tool.log, status.clone());
     let mut signals = Signals::new()?;
@@ -52,7 +53,9 @@ pub(super) async fn serve(
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
-            let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
+            let builder = tool.bridge(&path, watch);
+            let builder = state_keys.into_iter().fold(builder, protomcp_bridge::Builder::state_keys);
+            let (bridge, starting) = recorded(builder, front.recorder.as_ref()).launch();
             console.serve(bridge.server());
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
@@ -75,7 +78,8 @@ pub(super) async fn serve(
             gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
-            let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
+            let with_keys = |builder| state_keys.into_iter().fold(builder, protomcp_gateway::Builder::state_keys);
+            let gateway = gateway::open(&servers, &remote, with_keys, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
             let Serving { readiness, listeners, .. } = front.serve(&server, None);

@@ -58,7 +58,7 @@ pub(super) async fn serve(
             gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
-            let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
+            let gateway = gateway::open(&servers, &remote, |builder| builder, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
             let connections = front.serve(server);

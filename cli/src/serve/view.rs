@@ -38,7 +38,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
             gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = Terms::new(tool).remote(servers.limits.timeout);
-            let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
+            let gateway = gateway::open(&servers, &remote, |builder| builder, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
             console.ready()();

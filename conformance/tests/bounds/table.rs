@@ -197,6 +197,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/session/src/info.rs max_parked count} of all, each for {crates/session/src/info.rs ask_timeout time}; the caller with most gives way",
         "",
     ),
+    ("the file of a key for their states", "{crates/session/src/key_file.rs MAX_SECRET bytes}", "`--sealing-key-file`"),
     (
         "tasks of sessions, ended ones included",
         "{crates/session/src/task_limits.rs max_per_session count} of each, {crates/session/src/task_limits.rs max count} of all; the caller with most gives way",

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protomcp_link::{Config, Tap};
-use protomcp_server::{Limits, ServerInfo, TaskLimits};
+use protomcp_server::{Limits, RequestStateKeys, ServerInfo, TaskLimits};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_watch::Watch;
 use tokio::sync::oneshot;
@@ -53,6 +53,7 @@ pub struct Builder {
     max_retiring: usize,
     pool: PoolSettings,
     limits: Limits,
+    state_keys: RequestStateKeys,
     info: ServerInfo,
 }
 
@@ -104,6 +105,7 @@ impl Builder {
                 tasks: TaskLimits { max_ttl: LONGEST_TASK, ..TaskLimits::default() },
                 ..Limits::default()
             },
+            state_keys: RequestStateKeys::random(),
             info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
         }
     }
@@ -301,6 +303,14 @@ impl Builder {
     #[must_use]
     pub fn info(mut self, info: ServerInfo) -> Self {
         self.info = info;
+        self
+    }
+
+    /// Signs the states of requests with keys that other processes have as well ([`RequestStateKeys::from_file`]). Default:
+    /// a key of this bridge alone.
+    #[must_use]
+    pub fn state_keys(mut self, keys: RequestStateKeys) -> Self {
+        self.state_keys = keys;
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use protomcp_server::{Limits, Server, ServerHandle};
+use protomcp_server::{Limits, RequestStateKeys, Server, ServerHandle};
 use protomcp_types::Implementation;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -77,6 +77,7 @@ pub struct Builder {
     upstreams: Vec<Upstream>,
     limits: GatewayLimits,
     server_limits: Limits,
+    state_keys: RequestStateKeys,
     era: Era,
 }
 
@@ -133,6 +134,14 @@ impl Builder {
         self
     }
 
+    /// Signs the states of requests with keys that other processes have as well ([`RequestStateKeys::from_file`]). Default:
+    /// a key of this gateway alone.
+    #[must_use]
+    pub fn state_keys(mut self, keys: RequestStateKeys) -> Self {
+        self.state_keys = keys;
+        self
+    }
+
     /// Connects the servers, because the capabilities of the gateway are theirs. Those that cannot be reached, or take two
     /// seconds longer than the first, are connected in the background.
     ///
@@ -167,7 +176,8 @@ impl Builder {
                 tracing::error!("server \"{name}\" has not started; its files are watched: {why}");
             }
         }
-        let clients = ServerHandle::new(environment.description(Era::Stateful), self.server_limits);
+        let clients =
+            ServerHandle::with_state_keys(environment.description(Era::Stateful), self.server_limits, self.state_keys);
         environment.serve(clients.clone());
         for ((pool, changes), outcome) in pools.iter().zip(changes).zip(&outcomes) {
             maintenance.spawn(pool::reconnect(Arc::downgrade(pool)));
@@ -242,6 +252,7 @@ impl Gateway {
             upstreams: Vec::new(),
             limits: GatewayLimits::default(),
             server_limits: Limits::default(),
+            state_keys: RequestStateKeys::random(),
             era: Era::Stateful,
         }
     }

@@ -50,8 +50,9 @@ where
     };
     let remote = front.terms.remote(servers.limits.timeout);
     let era = era(&reader);
+    let in_era = |builder| era.into_iter().fold(builder, protomcp_gateway::Builder::first_era);
     let gateway = tokio::select! {
-        gateway = gateway::open(servers, &remote, era, &mut signals) => gateway?,
+        gateway = gateway::open(servers, &remote, in_era, &mut signals) => gateway?,
         gone = gone(&mut reader, drain_timeout) => return gone,
     };
     tracing::info!("serving on stdio, as a gateway to {}", servers.names());

@@ -66,7 +66,7 @@ impl Builder {
         let watched: Vec<_> = std::mem::take(&mut self.watched).into_iter().map(Watched::starting_now).collect();
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());
         let front = Front {
-            sessions: ServerHandle::new(info.clone(), self.limits),
+            sessions: ServerHandle::with_state_keys(info.clone(), self.limits, self.state_keys.clone()),
             metrics: Arc::default(),
             stop: CancellationToken::new(),
         };

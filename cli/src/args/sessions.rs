@@ -1,0 +1,51 @@
+//! The flags about what clients have open over HTTP and TCP: sessions, and questions that wait for their answers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use protomcp_server::RequestStateKeys;
+
+use crate::args::values::time;
+use crate::exit::Failure;
+
+/// The number and the time of sessions, and the key for states of requests.
+#[derive(Debug, Args)]
+pub(super) struct HttpSessionFlags {
+    /// Most concurrent sessions
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
+    max_sessions: u32,
+
+    /// Close sessions that are idle for this long
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = idle)]
+    pub(super) session_idle: Duration,
+
+    /// File with a secret of at least 32 bytes that several servers share, so that each knows the state of a question that
+    /// another has asked (MCP 2026-07-28); may be repeated: the first seals states, all open them [default: a key of this
+    /// process alone]
+    #[arg(long, value_name = "FILE")]
+    sealing_key_file: Vec<PathBuf>,
+}
+
+impl HttpSessionFlags {
+    /// The most concurrent sessions.
+    pub(super) fn max(&self) -> usize {
+        usize::try_from(self.max_sessions).unwrap_or(usize::MAX)
+    }
+
+    /// The keys of the files; `None`: there are none.
+    pub(super) fn state_keys(&self) -> Result<Option<RequestStateKeys>, Failure> {
+        let keys = self.sealing_key_file.iter().map(|path| RequestStateKeys::from_file(path));
+        let keys: Result<Vec<_>, _> = keys.collect();
+        let keys = keys.map_err(|error| Failure::usage(format!("invalid --sealing-key-file: {error}")))?;
+        Ok(keys.into_iter().reduce(RequestStateKeys::and))
+    }
+}
+
+/// A session must live between two requests.
+fn idle(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("every session would close immediately; use a duration such as 1h".into()),
+        time => Ok(time),
+    }
+}
