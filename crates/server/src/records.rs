@@ -6,6 +6,7 @@ pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod lease;
+pub(crate) mod lease_clock;
 pub(crate) mod lease_name;
 pub(crate) mod lease_store;
 mod lease_table;

@@ -1,7 +1,8 @@
 //! The lease of one process, as a value: the times at which it is renewed, and at which it has run out.
 //!
 //! A process serves sessions that others can take over only while it holds its lease. Its time begins when a request
-//! was *sent*, and is shorter than the store's, so that it stops before another process may begin.
+//! was *sent*, and is shorter than the store's, so that it stops before another process may begin. All times come from
+//! one clock, which has to go on while the machine is suspended: `Instant::now` does not on Linux and macOS.
 //!
 //! ```text
 //!            poll: Renew

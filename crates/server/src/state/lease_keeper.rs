@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, sleep_until, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::records::clock::now;
 use crate::records::lease::{Lease, LeaseAction, LeaseTerms};
+use crate::records::lease_clock::lease_now;
 use crate::records::lease_name::LeaseName;
 use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
@@ -73,7 +73,7 @@ impl LeaseKeeper {
     #[must_use]
     pub fn holder(&self) -> Option<LeaseName> {
         let held = self.held.borrow();
-        held.as_ref().filter(|held| now() < held.until).map(|held| held.name.clone())
+        held.as_ref().filter(|held| lease_now() < held.until).map(|held| held.name.clone())
     }
 
     /// Waits until this process holds a lease, and returns its name.
@@ -122,7 +122,7 @@ impl Keeper {
             // An answer that was lost may have been a grant: each request has another name.
             let name = self.next.clone();
             self.next = name.successor();
-            let sent = now();
+            let sent = lease_now();
             match self.limited(self.store.register(&name, self.terms.ttl())).await {
                 Ok(true) => {
                     tracing::debug!(%name, "a lease begins");
@@ -141,13 +141,14 @@ impl Keeper {
     async fn renew(&self, name: &LeaseName, mut lease: Lease) {
         self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
         while let Some(deadline) = lease.deadline() {
-            sleep_until(deadline.into()).await;
-            match lease.poll(now()) {
+            // A timer does not count the suspension of the machine, and may fire late; the clock of leases says so then.
+            sleep(deadline.saturating_duration_since(lease_now())).await;
+            match lease.poll(lease_now()) {
                 Some(LeaseAction::Renew) => {
                     match self.limited(self.store.renew(name, self.terms.ttl())).await {
                         Ok(true) => lease.renewed(),
                         Ok(false) => return,
-                        Err(_) => lease.failed(now()),
+                        Err(_) => lease.failed(lease_now()),
                     }
                     self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
                 }

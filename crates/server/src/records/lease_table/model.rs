@@ -1,17 +1,21 @@
 //! Three processes that want one session, a table, and a network that delays, reorders, loses and repeats, in random
 //! histories.
 //!
-//! The clocks of the processes run at different rates. In every history at most one process serves the session at a
-//! time, and the writes that the store accepts have tokens that never fall, each with one writer. When the network
-//! works again, the session is served within three times the lease.
+//! The clocks of the processes run at different rates, and their machines are suspended. In every history at most one
+//! process serves the session at a time, and the writes that the store accepts have tokens that never fall, each with
+//! one writer. When the network works again, the session is served within three times the lease.
 
 use proptest::array::uniform3;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+mod packet;
+
+use self::packet::{Body, Packet};
 use super::*;
 use crate::records::lease::{Lease, LeaseAction, LeaseTerms};
+use crate::records::lease_clock::LeaseClock;
 use crate::records::node::NodeId;
 
 /// Milliseconds.
@@ -37,7 +41,7 @@ enum Step {
     Release(Index),
     /// A process ends, and starts again.
     Resign(Index),
-    /// A process is suspended, and goes on later.
+    /// The machine of a process is suspended, and goes on later.
     Suspend(Index),
     Resume(Index),
 }
@@ -60,34 +64,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..300)
 }
 
-/// A request to the store or its answer, on the wire.
-#[derive(Debug, Clone)]
-struct Packet {
-    process: usize,
-    lease_name: LeaseName,
-    /// The number of the request.
-    serial: u64,
-    body: Body,
-}
-
-#[derive(Debug, Clone)]
-enum Body {
-    Register,
-    Renew,
-    Resign,
-    Claim,
-    Release(FencingToken),
-    Write(FencingToken),
-    Registered(bool),
-    Renewed(bool),
-    Claimed(Claim),
-    Written(FencingToken, bool),
-}
-
-impl Body {
-    fn is_answer(&self) -> bool {
-        matches!(self, Self::Registered(_) | Self::Renewed(_) | Self::Claimed(_) | Self::Written(..))
-    }
+/// The clock of the processes.
+#[derive(Debug, Clone, Copy)]
+enum Clock {
+    /// `Instant` stands still while the machine is suspended.
+    Instant,
+    /// The one of leases.
+    Lease,
 }
 
 struct Process {
@@ -103,10 +86,13 @@ struct Process {
     claim: Option<u64>,
     token: Option<FencingToken>,
     is_suspended: bool,
+    /// The milliseconds in which it was suspended.
+    suspended: u64,
 }
 
 struct World {
     start: Instant,
+    clock: Clock,
     /// Milliseconds of the store's clock.
     now: u64,
     table: LeaseTable,
@@ -119,7 +105,7 @@ struct World {
 
 impl World {
     /// All processes have registered, and the first has opened the session.
-    fn new(rates: [u64; 3]) -> Self {
+    fn new(rates: [u64; 3], clock: Clock) -> Self {
         let process = |rate| Process {
             rate,
             starts: 0,
@@ -129,9 +115,11 @@ impl World {
             claim: None,
             token: None,
             is_suspended: false,
+            suspended: 0,
         };
         let mut world = Self {
             start: Instant::now(),
+            clock,
             now: 0,
             table: LeaseTable::new(1, Duration::from_secs(3600)),
             processes: rates.into_iter().map(process).collect(),
@@ -190,6 +178,9 @@ impl World {
 
     fn pass(&mut self, time: u64) {
         self.now += time;
+        for process in self.processes.iter_mut().filter(|process| process.is_suspended) {
+            process.suspended += time;
+        }
         (0..self.processes.len()).for_each(|at| self.poll(at));
     }
 
@@ -207,7 +198,13 @@ impl World {
     }
 
     fn local(&self, at: usize) -> Instant {
-        self.start + Duration::from_micros(self.now * self.processes[at].rate)
+        let Process { rate, suspended, .. } = self.processes[at];
+        let instant = self.start + Duration::from_micros((self.now - suspended) * rate);
+        let since_boot = Duration::from_micros(self.now * rate);
+        match self.clock {
+            Clock::Instant => instant,
+            Clock::Lease => LeaseClock::new(Duration::ZERO, self.start).read(since_boot, instant),
+        }
     }
 
     fn send(&mut self, at: usize, body: Body) -> u64 {
@@ -399,8 +396,12 @@ impl World {
         assert!(self.written.len() > before, "no process serves the session");
     }
 
+    fn serving(&self) -> Vec<usize> {
+        (0..self.processes.len()).filter(|at| self.serves(*at)).collect()
+    }
+
     fn check(&self) {
-        let serving: Vec<_> = (0..self.processes.len()).filter(|at| self.serves(*at)).collect();
+        let serving = self.serving();
         assert!(serving.len() <= 1, "{serving:?} serve the session");
         for pair in self.written.windows(2) {
             let ((before, first), (after, second)) = (pair[0], pair[1]);
@@ -414,11 +415,28 @@ proptest! {
 
     #[test]
     fn one_process_serves_a_session_at_a_time(rates in uniform3(900..=1_100_u64), steps in steps()) {
-        let mut world = World::new(rates);
+        let mut world = World::new(rates, Clock::Lease);
         for step in steps {
             world.step(step);
             world.check();
         }
         world.settle();
+    }
+}
+
+/// The machine of the holder is suspended, another process takes the session over, and the machine goes on.
+#[test]
+fn a_suspended_holder_knows_that_its_lease_is_over() {
+    for (clock, serving) in [(Clock::Instant, &[0, 1][..]), (Clock::Lease, &[1])] {
+        let mut world = World::new([1_000; 3], clock);
+        world.processes[0].is_suspended = true;
+        for _ in 0..2 * TTL / 50 {
+            world.pass(50);
+            world.exchange(1);
+        }
+        world.request(1);
+        world.exchange(1);
+        world.processes[0].is_suspended = false;
+        assert_eq!(world.serving(), serving, "{clock:?}");
     }
 }
