@@ -19,7 +19,8 @@ const SHORT: Duration = Duration::from_millis(500);
 /// Processes that want one session at the same time.
 const MANY: usize = 20;
 
-/// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed.
+/// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed:
+/// its process holds nothing then, and gets no session until it has registered again.
 /// The store must have room for 32 leases and four sessions, and keep a session without a holder for a minute.
 ///
 /// It waits for the end of a lease of half a second.
@@ -82,6 +83,8 @@ async fn resigned(store: &dyn LeaseStore) {
     let (a, b) = (live(store, "resigned-a").await, live(store, "resigned-b").await);
     let (first, other) = (granted(get(store.open("r1", &a)).await), granted(get(store.open("r2", &b)).await));
     get(store.resign(&a)).await;
+    assert_eq!(get(store.claim("r1", &a)).await, Claim::LeaseOver, "it has given its lease back");
+    assert_eq!(get(store.open("r3", &a)).await, Claim::LeaseOver, "it has given its lease back");
     let second = granted(get(store.claim("r1", &b)).await);
     assert!(second > first);
     assert!(get(store.close("r1", second)).await && get(store.close("r2", other)).await);

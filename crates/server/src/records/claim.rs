@@ -49,6 +49,8 @@ pub enum Claim {
     Held(LeaseName),
     /// No such session is open.
     Unknown,
+    /// The lease of the process that has asked does not run: it registers again before it claims a session.
+    LeaseOver,
     /// The store has no room for another session.
     Full,
 }

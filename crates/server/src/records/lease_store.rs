@@ -47,7 +47,7 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// not show to those who can read it.
     fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
 
-    /// A process wants to serve a session: it becomes the holder if the session is free.
+    /// A process with a lease that runs wants to serve a session: it becomes the holder if the session is free.
     fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
 
     /// The holder frees a session. Returns false if this token is not the latest one.

@@ -74,6 +74,9 @@ impl LeaseTable {
 
     /// Takes in a new session. One that is known is claimed: the answer to an earlier request was lost.
     pub(crate) fn open(&mut self, session: &str, lease: &LeaseName, now: Instant) -> Claim {
+        if !self.runs(lease, now) {
+            return Claim::LeaseOver;
+        }
         if self.sessions.contains_key(session) {
             return self.claim(session, lease, now);
         }
@@ -83,14 +86,16 @@ impl LeaseTable {
         if self.sessions.len() >= self.max_sessions {
             return Claim::Full;
         }
-        let (token, holder) = (FencingToken::FIRST, self.holder(lease, now));
-        self.sessions.insert(session.into(), Holding { token, holder });
+        let token = FencingToken::FIRST;
+        self.sessions.insert(session.into(), Holding { token, holder: Holder::Lease(lease.clone()) });
         Claim::Granted(token)
     }
 
     /// Makes a process the holder of a session that is free, or that this process holds already.
     pub(crate) fn claim(&mut self, session: &str, lease: &LeaseName, now: Instant) -> Claim {
-        let next = self.holder(lease, now);
+        if !self.runs(lease, now) {
+            return Claim::LeaseOver;
+        }
         let Some(holding) = self.sessions.get_mut(session) else { return Claim::Unknown };
         match free_since(&self.leases, holding, now) {
             Some(since) if now >= since + self.keep => {
@@ -104,7 +109,7 @@ impl LeaseTable {
             },
         }
         holding.token = holding.token.successor();
-        holding.holder = next;
+        holding.holder = Holder::Lease(lease.clone());
         Claim::Granted(holding.token)
     }
 
@@ -123,10 +128,9 @@ impl LeaseTable {
         is_latest
     }
 
-    /// The process of a lease as the holder of a session. Without a lease that is known it holds nothing; the session is
-    /// free.
-    fn holder(&self, lease: &LeaseName, now: Instant) -> Holder {
-        if self.leases.contains_key(lease) { Holder::Lease(lease.clone()) } else { Holder::Released(now) }
+    /// True if the store knows the lease, and it has not run out.
+    fn runs(&self, lease: &LeaseName, now: Instant) -> bool {
+        self.leases.get(lease).is_some_and(|until| *until > now)
     }
 
     /// Forgets the sessions that were without a holder for too long, then the names of leases that ran out before: no

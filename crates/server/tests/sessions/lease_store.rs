@@ -17,6 +17,8 @@ enum Fault {
     ForgetsNames,
     /// Each claim is granted.
     GrantsAll,
+    /// A process without a lease is granted a session.
+    GrantsToTheDead,
     /// A new holder has the token of the one before.
     RepeatsTokens,
     /// A session is released with any token.
@@ -99,6 +101,7 @@ impl LeaseStore for Faulty {
         later(Box::pin(async move {
             Ok(match answer.await? {
                 Claim::Held(_) if self.has(Fault::GrantsAll) => Claim::Granted(FencingToken::new(9)),
+                Claim::LeaseOver if self.has(Fault::GrantsToTheDead) => Claim::Granted(FencingToken::new(9)),
                 Claim::Granted(_) if self.has(Fault::RepeatsTokens) => Claim::Granted(FencingToken::FIRST),
                 claim => claim,
             })
@@ -129,6 +132,7 @@ fn the_contract_finds_each_fault_of_a_store() {
         Fault::RenewsTheDead,
         Fault::ForgetsNames,
         Fault::GrantsAll,
+        Fault::GrantsToTheDead,
         Fault::RepeatsTokens,
         Fault::IgnoresTokens,
         Fault::KeepsResigned,

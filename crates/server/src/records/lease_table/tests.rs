@@ -70,7 +70,7 @@ fn a_lease_is_live_until_it_runs_out_or_is_given_back() {
     };
     let (a, b) = (stage.a.clone(), stage.b.clone());
     assert_eq!(live(&stage, 9), [a, b.clone()]);
-    assert_eq!(live(&stage, 10), [b.clone()]);
+    assert_eq!(live(&stage, 10), std::slice::from_ref(&b));
     stage.table.resign(&b, stage.at(11));
     assert!(live(&stage, 11).is_empty());
 }
@@ -83,9 +83,10 @@ fn a_session_is_free_when_the_lease_of_its_holder_has_run_out() {
     assert_eq!(stage.claim("s", 9), Claim::Held(stage.a.clone()));
     assert_eq!(stage.claim("s", 10), granted(2));
     assert_eq!(stage.claim("s", 11), granted(3), "an answer was lost");
-    let a = stage.a.clone();
-    assert_eq!(stage.table.claim("s", &a, stage.at(11)), Claim::Held(stage.b.clone()));
-    assert_eq!(stage.open("s", 12), Claim::Held(stage.b.clone()), "it is open already");
+    let c = name("c");
+    assert!(stage.table.register(&c, TTL, stage.at(11)));
+    assert_eq!(stage.table.claim("s", &c, stage.at(11)), Claim::Held(stage.b.clone()));
+    assert_eq!(stage.table.open("s", &c, stage.at(12)), Claim::Held(stage.b.clone()), "it is open already");
 }
 
 #[test]
@@ -130,10 +131,16 @@ fn a_session_is_unknown_after_its_time_in_a_table_with_room() {
 }
 
 #[test]
-fn a_process_that_is_not_known_holds_nothing() {
+fn a_process_without_a_lease_that_runs_gets_no_session() {
     let mut stage = Stage::new();
-    assert_eq!(stage.table.open("s", &name("c"), stage.at(0)), granted(1));
-    assert_eq!(stage.claim("s", 0), granted(2));
+    let a = stage.a.clone();
+    assert_eq!(stage.table.open("s", &name("c"), stage.at(0)), Claim::LeaseOver, "it has not registered");
+    assert_eq!(stage.open("s", 0), granted(1));
+    assert_eq!(stage.table.claim("s", &name("c"), stage.at(0)), Claim::LeaseOver);
+    assert_eq!(stage.table.claim("s", &a, stage.at(9)), granted(2));
+    assert_eq!(stage.table.claim("s", &a, stage.at(10)), Claim::LeaseOver, "its session is free");
+    assert_eq!(stage.open("t", 10), Claim::LeaseOver);
+    assert_eq!(stage.claim("s", 10), granted(3));
 }
 
 #[test]
