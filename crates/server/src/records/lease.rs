@@ -17,6 +17,9 @@
 
 use std::time::{Duration, Instant};
 
+/// The longest time of a lease: a year. Later times may be out of the range of `Instant`.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// The times of a lease, as parts of the time for which the store grants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseTerms {
@@ -24,10 +27,11 @@ pub struct LeaseTerms {
 }
 
 impl LeaseTerms {
-    /// A store counts the lease for `ttl` from each renewal. A session whose process has died is free after this time.
+    /// A store counts the lease for `ttl` from each renewal, for a year at most. A session whose process has died is
+    /// free after this time.
     #[must_use]
     pub fn new(ttl: Duration) -> Self {
-        Self { ttl }
+        Self { ttl: ttl.min(LONGEST) }
     }
 
     /// The time for which the store grants the lease.
@@ -223,6 +227,14 @@ mod tests {
         lease.end();
         assert!(!lease.is_held(at(0)));
         assert_eq!((lease.deadline(), lease.poll(at(99))), (None, None));
+    }
+
+    #[test]
+    fn the_longest_lease_is_a_year() {
+        let start = Instant::now();
+        let terms = LeaseTerms::new(Duration::MAX);
+        assert_eq!(terms.ttl(), LONGEST);
+        assert!(Lease::granted(terms, start).is_held(start + LONGEST / 2));
     }
 
     #[test]

@@ -30,11 +30,11 @@ pub type StoreAnswer<'a, T> = StoreFuture<'a, Result<T, StoreError>>;
 /// A lease that [`LeaseStore::renew`] has not renewed in time is over for good: its process registers again, with another
 /// name.
 pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
-    /// Grants a lease of this time, under a new name. Returns false if the name has been used, or if the store has no room
-    /// for another lease.
+    /// Grants a lease of this time, a year at most, under a new name. Returns false if the name has been used, or if
+    /// the store has no room for another lease.
     fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
 
-    /// Renews a lease, for this time from now on. Returns false if it has run out.
+    /// Renews a lease, for this time from now on, a year at most. Returns false if it has run out.
     fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
 
     /// Ends a lease, which frees the sessions of its process.
@@ -62,7 +62,7 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
 pub struct MemoryLeases(Mutex<LeaseTable>);
 
 impl MemoryLeases {
-    /// For `max_sessions` sessions. One without a holder is kept for the time `keep`.
+    /// For `max_sessions` sessions. One without a holder is kept for the time `keep`, a year at most.
     #[must_use]
     pub fn new(max_sessions: usize, keep: Duration) -> Self {
         Self(Mutex::new(LeaseTable::new(max_sessions, keep)))

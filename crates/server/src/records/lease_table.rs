@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::records::claim::{Claim, FencingToken};
+use crate::records::lease::LONGEST;
 use crate::records::lease_name::LeaseName;
 
 /// The most leases: the ones that run, and the ones that are remembered.
 const MAX_LEASES: usize = 1_024;
 
-/// Leases and sessions.
+/// Leases and sessions. A time that is longer than a year counts as a year.
 #[derive(Debug)]
 pub(crate) struct LeaseTable {
     max_sessions: usize,
@@ -40,7 +41,7 @@ enum Holder {
 
 impl LeaseTable {
     pub(crate) fn new(max_sessions: usize, keep: Duration) -> Self {
-        Self { max_sessions, keep, leases: HashMap::new(), sessions: HashMap::new() }
+        Self { max_sessions, keep: keep.min(LONGEST), leases: HashMap::new(), sessions: HashMap::new() }
     }
 
     /// Grants a lease. `false`: its name has been used, or there are too many leases.
@@ -48,7 +49,7 @@ impl LeaseTable {
         self.forget(now);
         let is_new = self.leases.len() < MAX_LEASES && !self.leases.contains_key(lease);
         if is_new {
-            self.leases.insert(lease.clone(), now + ttl);
+            self.leases.insert(lease.clone(), now + ttl.min(LONGEST));
         }
         is_new
     }
@@ -56,7 +57,7 @@ impl LeaseTable {
     /// Renews a lease. `false`: it has run out.
     pub(crate) fn renew(&mut self, lease: &LeaseName, ttl: Duration, now: Instant) -> bool {
         let until = self.leases.get_mut(lease).filter(|until| **until > now);
-        until.map(|until| *until = now + ttl).is_some()
+        until.map(|until| *until = now + ttl.min(LONGEST)).is_some()
     }
 
     /// Ends a lease.

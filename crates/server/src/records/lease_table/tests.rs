@@ -152,6 +152,18 @@ fn the_number_of_leases_is_bounded() {
     assert!(table.register(&lease(MAX_LEASES), TTL, now + TTL + KEEP));
 }
 
+#[test]
+fn times_count_as_a_year_at_most() {
+    let (mut table, now, a, b) = (LeaseTable::new(1, Duration::MAX), Instant::now(), name("a"), name("b"));
+    assert!(table.register(&a, Duration::MAX, now) && table.register(&b, TTL, now + LONGEST));
+    assert_eq!(table.open("s", &a, now), granted(1));
+    assert!(!table.renew(&a, Duration::MAX, now + LONGEST), "its year is over");
+    assert!(table.renew(&b, Duration::MAX, now + LONGEST));
+    assert_eq!(table.claim("s", &b, now + LONGEST), granted(2));
+    assert!(table.release("s", FencingToken::new(2), now + LONGEST));
+    assert_eq!(table.claim("s", &b, now + LONGEST + LONGEST - TTL), granted(3));
+}
+
 /// The clock of a process may lag behind the clock of the store by a tenth, not by more.
 #[test]
 fn a_lease_ends_first_in_its_process_if_its_clock_is_good() {
