@@ -12,6 +12,7 @@ pub(crate) mod lease_store;
 mod lease_table;
 pub(crate) mod listener_store;
 pub(crate) mod node;
+pub(crate) mod outage;
 pub(crate) mod overload;
 pub(crate) mod session_directory;
 pub(crate) mod session_notice;

@@ -52,8 +52,8 @@ impl LeaseTerms {
         self.ttl / 3
     }
 
-    /// The time between a request that has failed and the next one, and the time that a request may take.
-    pub(crate) fn retry_after(self) -> Duration {
+    /// The time that a request to the store may take.
+    pub(crate) fn request_limit(self) -> Duration {
         self.ttl / 20
     }
 }
@@ -148,10 +148,10 @@ impl Lease {
         }
     }
 
-    /// The store has not answered. The renewal is repeated soon.
-    pub fn failed(&mut self, now: Instant) {
+    /// The store has not answered. The renewal is repeated at this time.
+    pub fn failed(&mut self, retry_at: Instant) {
         if let Phase::Renewing(_) = self.phase {
-            self.phase = Phase::Idle(now + self.terms.retry_after());
+            self.phase = Phase::Idle(retry_at);
         }
     }
 
@@ -165,7 +165,7 @@ impl Lease {
 mod tests {
     use super::*;
 
-    /// A lease of 60 seconds: held for 54, renewed after 20, repeated after 3.
+    /// A lease of 60 seconds: held for 54, renewed after 20.
     fn lease() -> (Lease, impl Fn(u64) -> Instant) {
         let start = Instant::now();
         let terms = LeaseTerms::new(Duration::from_secs(60));
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn a_renewal_without_an_answer_is_repeated() {
         let (mut lease, at) = lease();
-        for (due, failed) in [(20, 21), (24, 30), (33, 33)] {
+        for (due, retry) in [(20, 24), (24, 33), (33, 36)] {
             assert_eq!((lease.deadline(), lease.poll(at(due))), (Some(at(due)), Some(LeaseAction::Renew)));
-            lease.failed(at(failed));
-            assert!(lease.is_held(at(failed)));
+            lease.failed(at(retry));
+            assert!(lease.is_held(at(retry)));
         }
         lease.failed(at(40));
         assert_eq!(lease.deadline(), Some(at(36)), "nothing was under way");

@@ -3,7 +3,7 @@
 //! The machine is [`Lease`]; this is its task. A process that has lost its lease registers again, with another name.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,9 +15,11 @@ use crate::records::lease_clock::lease_now;
 use crate::records::lease_name::LeaseName;
 use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
+use crate::records::outage::Outage;
 use crate::records::store_error::StoreError;
 
-/// Keeps a lease of this process in a store ([`LeaseStore`]), and gives it back when it is dropped.
+/// Keeps a lease of this process in a store ([`LeaseStore`]), and gives it back when it is dropped. A store that does
+/// not answer, or that grants no lease, is asked again after 50 ms to a second.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,6 +53,7 @@ struct Keeper {
     /// The name of the next lease.
     next: LeaseName,
     terms: LeaseTerms,
+    outage: Outage,
     held: watch::Sender<Option<Held>>,
 }
 
@@ -63,7 +66,7 @@ impl LeaseKeeper {
     pub fn start(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms) -> Self {
         let (sender, held) = watch::channel(None);
         let stop = CancellationToken::new();
-        let keeper = Keeper { store, next: LeaseName::first(node), terms, held: sender };
+        let keeper = Keeper { store, next: LeaseName::first(node), terms, outage: Outage::default(), held: sender };
         let task = tokio::spawn(keeper.run(stop.clone()));
         Self { held, stop, task }
     }
@@ -123,32 +126,44 @@ impl Keeper {
             let name = self.next.clone();
             self.next = name.successor();
             let sent = lease_now();
-            match self.limited(self.store.register(&name, self.terms.ttl())).await {
+            let granted = self.limited(self.store.register(&name, self.terms.ttl())).await;
+            match granted {
                 Ok(true) => {
+                    self.succeeded();
                     tracing::debug!(%name, "a lease begins");
                     self.renew(&name, Lease::granted(self.terms, sent)).await;
                     self.held.send_replace(None);
                     tracing::warn!(%name, "the lease of this process has run out: others may serve its sessions");
                 }
-                Ok(false) => tracing::warn!(%name, "the store grants no lease: the name is in use, or it is full"),
-                Err(error) => tracing::debug!(%name, %error, "no lease yet"),
+                Ok(false) if self.outage.failed() => {
+                    tracing::warn!(%name, "the store grants no lease: the name is in use, or it is full");
+                }
+                Ok(false) => {}
+                Err(_) => self.failed(),
             }
-            sleep(self.terms.retry_after()).await;
+            sleep(self.wait()).await;
         }
     }
 
     /// Renews a lease until it is over.
-    async fn renew(&self, name: &LeaseName, mut lease: Lease) {
+    async fn renew(&mut self, name: &LeaseName, mut lease: Lease) {
         self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
         while let Some(deadline) = lease.deadline() {
-            // A timer does not count the suspension of the machine, and may fire late; the clock of leases says so then.
+            // A timer does not count the suspension of the machine, and may fire late; the clock of leases shows it.
             sleep(deadline.saturating_duration_since(lease_now())).await;
             match lease.poll(lease_now()) {
                 Some(LeaseAction::Renew) => {
-                    match self.limited(self.store.renew(name, self.terms.ttl())).await {
-                        Ok(true) => lease.renewed(),
+                    let renewed = self.limited(self.store.renew(name, self.terms.ttl())).await;
+                    match renewed {
+                        Ok(true) => {
+                            self.succeeded();
+                            lease.renewed();
+                        }
                         Ok(false) => return,
-                        Err(_) => lease.failed(lease_now()),
+                        Err(_) => {
+                            self.failed();
+                            lease.failed(lease_now() + self.wait());
+                        }
                     }
                     self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
                 }
@@ -158,8 +173,28 @@ impl Keeper {
         }
     }
 
+    /// The store has not answered.
+    fn failed(&mut self) {
+        if self.outage.failed() {
+            tracing::warn!("the store of leases does not answer, and is asked again");
+        }
+    }
+
+    /// The store has granted or renewed a lease.
+    fn succeeded(&mut self) {
+        if self.outage.succeeded() {
+            tracing::info!("the store of leases is back");
+        }
+    }
+
+    /// The time until the next attempt.
+    fn wait(&self) -> Duration {
+        // Without random numbers the waits are the shortest ones.
+        self.outage.wait(getrandom::u32().map_or(0, |random| random.to_be_bytes()[0]))
+    }
+
     /// The answer of the store, within the time of a request.
     async fn limited<T>(&self, answer: StoreAnswer<'_, T>) -> Result<T, StoreError> {
-        timeout(self.terms.retry_after(), answer).await.unwrap_or(Err(StoreError::Unavailable))
+        timeout(self.terms.request_limit(), answer).await.unwrap_or(Err(StoreError::Unavailable))
     }
 }

@@ -1,14 +1,14 @@
 //! The lease of a process, in made-up time: a store that goes away and comes back, and processes that end.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{
     Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, MemoryLeases, NodeId, StoreAnswer, StoreError,
 };
-use protomcp_testing::run_paused;
-use tokio::time::sleep;
+use protomcp_testing::{Log, run_paused};
+use tokio::time::{Instant, sleep};
 
 /// A store that can be out of reach: then it does not answer, or refuses immediately.
 #[derive(Debug)]
@@ -16,12 +16,15 @@ struct Store {
     leases: MemoryLeases,
     is_silent: AtomicBool,
     is_closed: AtomicBool,
+    /// The times at which it was asked for a lease.
+    asked: Mutex<Vec<Instant>>,
 }
 
 impl Store {
     fn new() -> Arc<Self> {
         let leases = MemoryLeases::new(10, Duration::from_secs(3600));
-        Arc::new(Self { leases, is_silent: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
+        let (is_silent, is_closed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Self { leases, is_silent, is_closed, asked: Mutex::default() })
     }
 
     /// The answer, if a request reaches the store.
@@ -38,10 +41,12 @@ impl Store {
 
 impl LeaseStore for Store {
     fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.asked.lock().unwrap().push(Instant::now());
         self.reach(|| self.leases.register(lease, ttl))
     }
 
     fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.asked.lock().unwrap().push(Instant::now());
         self.reach(|| self.leases.renew(lease, ttl))
     }
 
@@ -148,6 +153,59 @@ fn a_lease_that_is_lost_is_lost_here_first() {
     });
 }
 
+/// Milliseconds between the attempts of an outage, at least and at most.
+const WAITS: [(u128, u128); 5] = [(50, 100), (100, 200), (200, 400), (400, 800), (500, 1_000)];
+
+#[test]
+fn a_store_that_is_away_is_asked_less_and_less_often() {
+    run_paused(async {
+        let (log, store) = (Log::capture(), Store::new());
+        let lines = |text: &str| log.text().matches(text).count();
+        store.is_closed.store(true, Ordering::Relaxed);
+        let keeper = keeper(&store);
+        for outage in 1..=2 {
+            seconds(20).await;
+            assert_eq!((lines("does not answer, and is asked again"), lines("is back")), (outage, outage - 1));
+            let asked = std::mem::take(&mut *store.asked.lock().unwrap());
+            let waits = asked.windows(2).map(|pair| (pair[1] - pair[0]).as_millis());
+            let limits = WAITS.into_iter().chain(std::iter::repeat(WAITS[4]));
+            // The ninth may be the first after the end of the lease.
+            for (number, (wait, (least, most))) in waits.zip(limits).take(8).enumerate() {
+                // A timer has a precision of one millisecond.
+                assert!((least..=most + 2).contains(&wait), "outage {outage}, wait {number}: {wait} ms");
+            }
+            assert!(asked.len() > 18, "it is asked every second");
+
+            store.is_closed.store(false, Ordering::Relaxed);
+            keeper.held().await;
+            seconds(30).await;
+            assert_eq!(lines("is back"), outage);
+            // The lease is lost, and another one is not granted.
+            store.is_closed.store(true, Ordering::Relaxed);
+            let renewal = store.asked.lock().unwrap().len();
+            while store.asked.lock().unwrap().len() == renewal {
+                sleep(Duration::from_millis(1)).await;
+            }
+            store.asked.lock().unwrap().drain(..renewal);
+        }
+    });
+}
+
+#[test]
+fn a_store_that_grants_no_lease_is_logged_once() {
+    run_paused(async {
+        let (log, store) = (Log::capture(), Store::new());
+        for number in 1..=20 {
+            let name = LeaseName { node: NodeId::new("a"), number };
+            assert_eq!(store.leases.register(&name, Duration::from_secs(600)).await, Ok(true));
+        }
+        assert_eq!(keeper(&store).held().await.number, 21);
+        assert_eq!(log.text().matches("the store grants no lease").count(), 1);
+        let asked = store.asked.lock().unwrap().clone();
+        assert!(asked[20] - asked[0] > Duration::from_secs(8), "it waits between the names");
+    });
+}
+
 #[test]
 fn a_lease_that_the_store_does_not_renew_is_replaced() {
     run_paused(async {
@@ -201,7 +259,7 @@ fn a_process_ends_without_its_store() {
         let keeper = keeper(&store);
         keeper.held().await;
         store.is_silent.store(true, Ordering::Relaxed);
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         keeper.resign().await;
         assert!(began.elapsed() <= Duration::from_secs(1));
     });

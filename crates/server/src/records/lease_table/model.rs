@@ -253,7 +253,7 @@ impl World {
             return;
         }
         if let Some(lease) = &mut self.processes[at].lease {
-            lease.failed(now);
+            lease.failed(now + Duration::from_millis(TTL / 20));
         } else {
             self.restart(at);
         }
