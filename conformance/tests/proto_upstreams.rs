@@ -26,6 +26,10 @@ impl Server {
     fn start_file(file: &str, port: u16, flags: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         sandbox.copy(&format!("py/{file}"));
+        Self::start_in(&sandbox, file, port, flags)
+    }
+
+    fn start_in(sandbox: &Sandbox, file: &str, port: u16, flags: &[&str]) -> Self {
         let port = port.to_string();
         let args = [&["run", file, "--transport", "tcp", "--port", &port], flags].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
@@ -166,6 +170,48 @@ fn a_host_has_logs_and_cancels_through_proto_mcp() {
     });
     assert_eq!(seen, expected);
 }
+
+/// A message of proto-mcp may have 65,536 values, and JSON any number.
+#[test]
+fn a_log_with_many_values_passes_through_proto_mcp() {
+    let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
+    for place in [&far, &of_direct] {
+        place.write("many.py", MANY_VALUES);
+    }
+    let server = Server::start_in(&far, "many.py", 0, &[]);
+    let direct = front(&of_direct, &["many.py"]);
+    let through = front(&sandbox, &["--upstream", &server.url()]);
+    let values = |log: &Value| match &log["params"]["data"] {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+        data => data.clone(),
+    };
+    // A conversation ends after three messages in a row that cannot be read.
+    for _ in 0..4 {
+        let [seen, expected] = [&through, &direct].map(|host| {
+            let place = host.now();
+            assert_eq!(host.text("many", &json!({})), "logged");
+            let is_list = |value: &Value| value.as_array().is_some_and(|list| list.len() > 1);
+            values(&host.wait_for("the values", place, |log| is_list(&values(&log.value))).value)
+        });
+        assert!(expected.as_array().is_some_and(|list| list.len() == 65_537));
+        assert_eq!(seen, expected);
+    }
+}
+
+/// A tool that logs more values than one message of proto-mcp may have.
+const MANY_VALUES: &str = r#"
+from protomcp import runner, tool
+
+
+@tool("Logs.")
+def many() -> str:
+    runner.log.info("many", data=[1] * 65537)
+    return "logged"
+
+
+if __name__ == "__main__":
+    runner.run()
+"#;
 
 /// Numbers as doubles.
 fn as_double(value: &Value) -> Vec<Option<f64>> {

@@ -22,7 +22,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "a frame of proto-mcp",
-        "{crates/bufmcp/src/limits.rs max_frame bytes}, {crates/bufmcp/src/session/config.rs MAX_REQUEST_ENTRIES count} entries in a request and {crates/bufmcp/src/limits.rs max_entries count} in a response, {crates/bufmcp/src/session/admission.rs MAX_METADATA bytes} of metadata of a client; over TCP unfinished frames, and requests as they are decoded, count as bytes of unanswered requests",
+        "{crates/bufmcp/src/limits.rs max_frame bytes}, {crates/bufmcp/src/session/config.rs MAX_REQUEST_ENTRIES count} entries in a request and {crates/bufmcp/src/limits.rs MAX_ENTRIES count} in a response, {crates/bufmcp/src/session/admission.rs MAX_METADATA bytes} of metadata of a client; over TCP unfinished frames, and requests as they are decoded, count as bytes of unanswered requests",
         "",
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),

@@ -20,6 +20,9 @@ impl FrameLimits {
     /// The largest limit, 128 MiB: no first byte of a frame is then white space of JSON (9, 10, 13, 32).
     pub const LARGEST: usize = 128 << 20;
 
+    /// The entries of a message that every reader of this project takes.
+    pub(crate) const MAX_ENTRIES: usize = 65_536;
+
     /// The limit of a frame in force.
     pub(crate) fn frame(&self) -> usize {
         self.max_frame.min(Self::LARGEST)
@@ -28,6 +31,6 @@ impl FrameLimits {
 
 impl Default for FrameLimits {
     fn default() -> Self {
-        Self { max_frame: 32 << 20, max_entries: 65_536, setting: None }
+        Self { max_frame: 32 << 20, max_entries: Self::MAX_ENTRIES, setting: None }
     }
 }

@@ -1,6 +1,14 @@
 //! The numbers of payloads in `MCPMessage`.
 
+use std::ops::RangeInclusive;
+
 use crate::message::mcp_message::Payload;
+
+/// The number of the message that announces changed lists.
+pub(crate) const LIST_CHANGED: u32 = 100;
+
+/// The numbers of the messages of peers that have both set `supports_streaming`. None of them is an answer.
+pub(crate) const STREAMING: RangeInclusive<u32> = 101..=104;
 
 impl Payload {
     /// The number of this payload.
@@ -17,7 +25,7 @@ impl Payload {
             Self::ReadResourceRequest(_) => 10,
             Self::ReadResourceResponse(_) => 11,
             Self::ErrorResponse(_) => 12,
-            Self::ListChanged(_) => 100,
+            Self::ListChanged(_) => LIST_CHANGED,
             Self::CallProgress(_) => 101,
             Self::CallLog(_) => 103,
             Self::CancelCall(_) => 104,
@@ -49,7 +57,7 @@ impl Payload {
 
     /// True for messages of peers that have both set `supports_streaming`.
     pub(crate) fn is_of_streaming(&self) -> bool {
-        (101..=104).contains(&self.number())
+        STREAMING.contains(&self.number())
     }
 
     /// True for messages of the extension `prompts`.

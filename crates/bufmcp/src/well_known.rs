@@ -35,13 +35,25 @@ pub(crate) fn to_any(json: &RawJson) -> Result<Converted<Any>, SchemaError> {
     Ok(Converted { value: any, inexact: writer.inexact })
 }
 
-/// JSON as a `Value`.
+/// JSON as a `Value` with at most this many elements and members, on all levels together.
 ///
 /// # Errors
-/// If it nests too deeply for a decoder.
-pub(crate) fn to_value(json: &RawJson) -> Result<Value, SchemaError> {
+/// If it nests too deeply for a decoder, or has more of them.
+pub(crate) fn to_value(json: &RawJson, max_entries: usize) -> Result<Value, SchemaError> {
     let json: Json = json.to().map_err(|error| SchemaError::Invalid(format!("not JSON: {error}")))?;
+    if entries(&json) > max_entries {
+        return Err(SchemaError::Invalid(format!("the value has more than {max_entries} elements and members")));
+    }
     Writer::default().value(&json, MAX_DEPTH)
+}
+
+/// The elements of all arrays and the members of all objects.
+fn entries(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => items.len() + items.iter().map(entries).sum::<usize>(),
+        Json::Object(members) => members.len() + members.values().map(entries).sum::<usize>(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
+    }
 }
 
 /// A `Value` of a decoded message as JSON.

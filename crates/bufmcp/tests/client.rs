@@ -3,6 +3,7 @@
 mod connecting;
 mod reports;
 mod round_trip;
+mod streaming;
 mod table;
 
 use protomcp_bufmcp::BinaryClientConfig;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_session::CallerKey;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -66,6 +67,7 @@ pub(super) struct Driver {
     changes: watch::Sender<Changed>,
     incoming: Incoming,
     outgoing: Outgoing,
+    dropped_log: LogRate,
 }
 
 enum Event {
@@ -91,6 +93,7 @@ impl Driver {
             status,
             changes,
             outgoing: Outgoing::default(),
+            dropped_log: LogRate::default(),
         }
     }
 
@@ -215,6 +218,12 @@ impl Driver {
                 BinaryClientEvent::ListChanged(changed) => self.changes.send_modify(|changes| changes.add(changed)),
                 BinaryClientEvent::Reported(fault) => {
                     tracing::warn!(code = fault.code, "the server reports: {}", fault.message);
+                }
+                BinaryClientEvent::Dropped(unreadable) => {
+                    if let Some(LeftOut(left_out)) = self.dropped_log.permit(now()) {
+                        let (number, error) = (unreadable.payload, unreadable.fault().message);
+                        tracing::warn!(left_out, number, error, "a report of the server cannot be read and is dropped");
+                    }
                 }
                 BinaryClientEvent::Closed(reason) => drop(self.status.send(Status::Closed(reason))),
             }

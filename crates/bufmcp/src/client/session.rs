@@ -20,6 +20,7 @@ use crate::message::{
     CallLog, CallProgress, CallToolResponse, CancelCall, ClientCapabilities, InitializeRequest, InitializeResponse,
     ListChanged, McpMessage, ServerCapabilities, call_tool_response,
 };
+use crate::payload::{LIST_CHANGED, STREAMING};
 use crate::reference::Numbering;
 use crate::report::CallReport;
 use crate::version::Version;
@@ -92,6 +93,8 @@ pub enum BinaryClientEvent {
     ListChanged(ListChanged),
     /// The server reports an error that belongs to no request.
     Reported(Fault),
+    /// A message that answers no request cannot be read: a report of a call, or a changed list. The conversation goes on.
+    Dropped(Unreadable),
     /// The conversation is over; the last event.
     Closed(BinaryCloseReason),
 }
@@ -178,6 +181,7 @@ impl BinaryClientSession {
                     (_, id) => self.answered(id, payload),
                 }
             }
+            Err(notice) if self.is_notice(&notice) => self.events.push_back(BinaryClientEvent::Dropped(notice)),
             Err(unreadable) => {
                 self.finish(unreadable.id, Err(BinaryCallError::InvalidAnswer(unreadable.fault().message)));
                 self.garbage = if unreadable.is_garbage() { self.garbage + 1 } else { 0 };
@@ -346,6 +350,11 @@ impl BinaryClientSession {
             }
             (payload, Some(_)) => self.finish(id, Ok(payload)),
         }
+    }
+
+    /// True if a message that cannot be read is not the answer to a request: the request waits on.
+    fn is_notice(&self, unreadable: &Unreadable) -> bool {
+        unreadable.payload.is_some_and(|number| number == LIST_CHANGED || (self.streams && STREAMING.contains(&number)))
     }
 
     /// Takes a report. It has no effect without such a call, or if progress does not grow.

@@ -2,6 +2,7 @@
 
 use protomcp_types::{Amount, Level, Progress, RawJson};
 
+use crate::limits::FrameLimits;
 use crate::message::{CallLog, CallProgress, LogLevel};
 use crate::well_known;
 
@@ -32,9 +33,9 @@ pub(crate) fn progress_from_proto(report: CallProgress) -> Progress {
     }
 }
 
-/// A log message. Data that nests too deeply for a decoder becomes text.
+/// A log message. Data that nests too deeply for a decoder, or has too many values for it, becomes text.
 pub(crate) fn log_to_proto(level: Level, logger: Option<&str>, data: &RawJson) -> CallLog {
-    let data = well_known::to_value(data).unwrap_or_else(|_| data.as_str().to_owned().into());
+    let data = well_known::to_value(data, MAX_LOG_ENTRIES).unwrap_or_else(|_| data.as_str().to_owned().into());
     CallLog { level: level_to_proto(level) as i32, logger: logger.unwrap_or_default().to_owned(), data: Some(data) }
 }
 
@@ -69,12 +70,20 @@ pub(crate) fn level_from_proto(level: i32) -> Option<Level> {
     LEVELS.iter().find(|(_, known)| *known as i32 == level).map(|(level, _)| *level)
 }
 
+/// The most elements and members of data as a `Value`, on all levels together. A decoder counts them in each message.
+const MAX_LOG_ENTRIES: usize = FrameLimits::MAX_ENTRIES / 2;
+
 /// Doubles up to 2^53 hold every whole number.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]
 mod tests {
+    use prost::Message as _;
+
     use super::*;
+    use crate::frame::Decoder;
+    use crate::message::McpMessage;
+    use crate::message::mcp_message::Payload;
 
     #[test]
     fn progress_survives_both_ways() {
@@ -109,5 +118,24 @@ mod tests {
         let deep = RawJson::parse(format!("{}{}", "[".repeat(60), "]".repeat(60))).unwrap();
         let (.., json) = log_from_proto(log_to_proto(Level::Info, None, &deep));
         assert_eq!(json.to::<String>().unwrap(), deep.as_str());
+    }
+
+    #[test]
+    fn data_with_many_values_is_text_that_is_read() {
+        let decoder = Decoder::new(FrameLimits::default());
+        for (values, is_text) in [(MAX_LOG_ENTRIES, false), (MAX_LOG_ENTRIES + 1, true), (65_537, true)] {
+            let list = format!("[{}0]", "0,".repeat(values - 1));
+            // The same number of values in members, on two levels.
+            let inside = format!(r#"{{"a":[{}0]}}"#, "0,".repeat(values - 2));
+            for data in [list, inside] {
+                let log = log_to_proto(Level::Info, None, &RawJson::parse(data.clone()).unwrap());
+                let message = McpMessage { id: 0, payload: Some(Payload::CallLog(log)) };
+                let read = decoder.message(&message.encode_to_vec().into()).expect("a client reads it");
+                let Some(Payload::CallLog(log)) = read.payload else { panic!("{values}") };
+                let (.., json) = log_from_proto(log);
+                let read = if is_text { json.to::<String>().unwrap() } else { json.as_str().to_owned() };
+                assert_eq!((read == data, json.as_str().starts_with('"')), (true, is_text), "{values}");
+            }
+        }
     }
 }

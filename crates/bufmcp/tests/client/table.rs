@@ -5,30 +5,30 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use protomcp_bufmcp::message::{
-    CallLog, CallProgress, CallToolRequest, CallToolResponse, CancelCall, Error, ErrorResponse, InitializeRequest,
-    InitializeResponse, ListChanged, ListToolsRequest, ListToolsResponse, LogLevel, McpMessage, Payload,
-    ServerCapabilities, call_tool_response,
+    CallToolRequest, CallToolResponse, Error, ErrorResponse, InitializeRequest, InitializeResponse, ListChanged,
+    ListToolsRequest, ListToolsResponse, McpMessage, Payload, call_tool_response,
 };
 use protomcp_bufmcp::{
-    BinaryCallError, BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, CallReport,
-    Decoder, Fault, FrameLimits, Numbering, Unreadable, UnreadableKind, Versions,
+    BinaryCallError, BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, Fault,
+    FrameLimits, Numbering, Unreadable, UnreadableKind, Versions,
 };
 
 use super::config;
 use crate::session::table::done;
 
-struct Table {
-    session: BinaryClientSession,
-    now: Instant,
+/// A conversation, and the time.
+pub(super) struct Table {
+    pub(super) session: BinaryClientSession,
+    pub(super) now: Instant,
 }
 
 impl Table {
-    fn new(config: BinaryClientConfig) -> Self {
+    pub(super) fn new(config: BinaryClientConfig) -> Self {
         let now = Instant::now();
         Self { session: BinaryClientSession::new(config, now), now }
     }
 
-    fn open(config: BinaryClientConfig) -> Self {
+    pub(super) fn open(config: BinaryClientConfig) -> Self {
         let mut table = Self::new(config);
         table.sent();
         table.receive(1, response("1.0.0"));
@@ -36,40 +36,24 @@ impl Table {
         table
     }
 
-    fn sent(&mut self) -> Vec<McpMessage> {
+    pub(super) fn sent(&mut self) -> Vec<McpMessage> {
         let mut decoder = Decoder::new(FrameLimits::default());
         std::iter::from_fn(|| self.session.poll_transmit())
             .map(|frame| decoder.decode(&mut BytesMut::from(&frame[..])).unwrap().unwrap().unwrap())
             .collect()
     }
 
-    fn events(&mut self) -> Vec<BinaryClientEvent> {
+    pub(super) fn events(&mut self) -> Vec<BinaryClientEvent> {
         std::iter::from_fn(|| self.session.poll_event()).collect()
     }
 
-    fn receive(&mut self, id: u64, payload: Payload) {
+    pub(super) fn receive(&mut self, id: u64, payload: Payload) {
         self.session.receive(self.now, Ok(McpMessage { id, payload: Some(payload) }));
     }
 
-    fn call(&mut self) -> u64 {
+    pub(super) fn call(&mut self) -> u64 {
         self.session.call(self.now, call(), None)
     }
-}
-
-/// A conversation in which both sides have set `supports_streaming`.
-fn streaming() -> Table {
-    let mut table = Table::new(config());
-    table.sent();
-    let capabilities = Some(ServerCapabilities { supports_streaming: true, ..ServerCapabilities::default() });
-    let response =
-        InitializeResponse { protocol_version: "1.0.0".into(), capabilities, ..InitializeResponse::default() };
-    table.receive(1, Payload::InitializeResponse(response));
-    assert!(matches!(table.events()[..], [BinaryClientEvent::Opened(_)]));
-    table
-}
-
-fn progress(value: f64) -> CallProgress {
-    CallProgress { progress: value, ..CallProgress::default() }
 }
 
 fn response(version: &str) -> Payload {
@@ -80,7 +64,7 @@ fn call() -> Payload {
     Payload::CallToolRequest(CallToolRequest { name: "t".into(), ..CallToolRequest::default() })
 }
 
-fn list() -> Payload {
+pub(super) fn list() -> Payload {
     Payload::ListToolsRequest(ListToolsRequest::default())
 }
 
@@ -239,56 +223,6 @@ fn a_carrier_is_told_of_requests_that_are_given_up() {
         assert_eq!(table.session.poll_transmit(), told);
         assert_eq!(table.session.poll_transmit(), None);
     }
-}
-
-#[test]
-fn a_server_that_streams_is_told_of_given_up_requests() {
-    let mut table = streaming();
-    let (sent, listed) = (table.call(), table.session.call(table.now, list(), None));
-    table.sent();
-    for id in [sent, listed] {
-        table.session.cancel(id);
-        table.session.cancel(id);
-        let told = McpMessage { id, payload: Some(Payload::CancelCall(CancelCall {})) };
-        assert_eq!(table.sent(), [told]);
-        // The answer may be on its way.
-        table.receive(id, done());
-    }
-    assert!(table.events().is_empty());
-    // Nothing is said of a request that was not sent.
-    let mut table = Table::new(config());
-    table.sent();
-    let unsent = table.call();
-    table.session.cancel(unsent);
-    assert!(table.sent().is_empty());
-}
-
-#[test]
-fn reports_are_of_calls_without_an_answer_and_grow() {
-    let mut table = streaming();
-    let (id, listed) = (table.call(), table.session.call(table.now, list(), None));
-    let log = CallLog { level: LogLevel::Info as i32, logger: "l".into(), data: None };
-    for step in [1.0, 1.0, 0.5, f64::NAN, 2.0] {
-        table.receive(id, Payload::CallProgress(progress(step)));
-    }
-    table.receive(id, Payload::CallLog(log.clone()));
-    let reported = |report| BinaryClientEvent::Report(id, report);
-    let steps = [1.0, 2.0].map(|step| reported(CallReport::Progress(progress(step))));
-    assert_eq!(table.events(), [&steps[..], &[reported(CallReport::Log(log.clone()))]].concat());
-    for other in [listed, 77, 0] {
-        table.receive(other, Payload::CallProgress(progress(3.0)));
-    }
-    table.receive(0, Payload::CallLog(log.clone()));
-    assert_eq!(table.events(), [BinaryClientEvent::Log(log.clone())], "one that belongs to no call");
-    table.receive(id, done());
-    table.receive(id, Payload::CallLog(log));
-    table.receive(id, Payload::CallProgress(progress(9.0)));
-    assert_eq!(table.events(), [BinaryClientEvent::Answer(id, Ok(done()))]);
-    // A server that does not stream has answered with another kind of message.
-    let mut table = Table::open(config());
-    let id = table.call();
-    table.receive(id, Payload::CallProgress(progress(1.0)));
-    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::InvalidAnswer(_)))]));
 }
 
 #[test]
