@@ -93,7 +93,7 @@ pub enum BinaryClientEvent {
     ListChanged(ListChanged),
     /// The server reports an error that belongs to no request.
     Reported(Fault),
-    /// A message that answers no request cannot be read: a report of a call, or a changed list. The conversation goes on.
+    /// A report of a call, or another message that answers no request, cannot be read. The conversation goes on.
     Dropped(Unreadable),
     /// The conversation is over; the last event.
     Closed(BinaryCloseReason),

@@ -1,17 +1,17 @@
 //! The task of one conversation: it owns the stream, the clock and the machines, and decides nothing.
 
+mod starved;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use futures_util::FutureExt;
 use futures_util::future::Aborted;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Semaphore;
-use tokio::task::unconstrained;
 
 use crate::authorization::Authorization;
 use crate::code;
@@ -117,7 +117,7 @@ impl<S: Service> Driver<S> {
             self.handle(event)?;
             if events >= BATCH {
                 events = 0;
-                self.poll_starved(&mut writer)?;
+                self.poll_starved(&mut reader, &mut writer)?;
             }
         }
         // The client may be gone by now, or not read.
@@ -139,7 +139,7 @@ impl<S: Service> Driver<S> {
     /// Waits for the next event. It writes when nothing else is ready, so that a burst of answers is one write.
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let deadline = self.deadline();
-        let reads = !self.has_ended && self.session.has_room();
+        let reads = self.reads();
         let notice = async {
             match &mut self.membership {
                 Some(membership) => membership.next().await,
@@ -163,10 +163,11 @@ impl<S: Service> Driver<S> {
         let has_output = !self.outgoing.is_done();
         tokio::select! {
             biased;
-            notice = notice => Event::Notice(notice),
             outcome = verified => Event::Verified(outcome),
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
             read = self.incoming.read(reader), if reads => Event::Read(read),
+            // Behind what the client sends: a server may log without end.
+            notice = notice => Event::Notice(notice),
             () = reported, if streams => Event::Reported,
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
@@ -174,22 +175,9 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Polls everything that a flood of requests and answers would delay.
-    fn poll_starved(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), BinaryServeError> {
-        self.pump();
-        // The flood may have used up the steps that the runtime gives a task before it yields.
-        if !self.outgoing.is_done()
-            && let Some(written) = unconstrained(self.outgoing.write(writer)).now_or_never()
-        {
-            self.handle(Event::Written(written))?;
-        }
-        if !self.is_shutting_down && self.server.handle().shutdown_token().is_cancelled() {
-            self.handle(Event::Shutdown)?;
-        }
-        if self.deadline().is_some_and(|deadline| deadline <= now()) {
-            self.handle(Event::Time)?;
-        }
-        Ok(())
+    /// True if the client may send more.
+    fn reads(&self) -> bool {
+        !self.has_ended && self.session.has_room()
     }
 
     fn handle(&mut self, event: Event) -> Result<(), BinaryServeError> {

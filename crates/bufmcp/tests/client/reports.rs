@@ -7,6 +7,7 @@ use protomcp_bufmcp::message::{CallLog, CallProgress, CallToolRequest, LogLevel}
 use protomcp_bufmcp::{BinaryBackend, BinaryClient, BinaryPeer, BinaryServer, CallReport, StructSchemas};
 use protomcp_client::Client;
 use protomcp_server::{Audience, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
+use protomcp_testing::in_time;
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Progress, RawJson, ServerCapabilities,
     Tool, ToolName,
@@ -38,7 +39,7 @@ impl Handler for Tools {
     }
 
     async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
-        let tools = ["report", "wait", "aside"].map(|name| Tool::new(ToolName::new(name).unwrap()));
+        let tools = ["report", "wait", "aside", "flood"].map(|name| Tool::new(ToolName::new(name).unwrap()));
         Ok(ListToolsResult::new(RawJson::of(&tools).unwrap()))
     }
 
@@ -52,6 +53,7 @@ impl Handler for Tools {
                 context.log(Level::Debug, None, &RawJson::text("details"));
             }
             "aside" => self.sessions.log(Audience::Everyone, Level::Warning, None, &RawJson::text("aside")),
+            "flood" => drop(tokio::spawn(log_without_end(self.sessions.clone()))),
             _ => {
                 let _waiting = Waiting(self.told.clone());
                 self.told.send("waits").unwrap();
@@ -59,6 +61,16 @@ impl Handler for Tools {
             }
         }
         Ok(CallToolResult::text("done"))
+    }
+}
+
+/// Keeps the queue of each session full.
+async fn log_without_end(sessions: ServerHandle) {
+    loop {
+        for _ in 0..2_000 {
+            sessions.log(Audience::Everyone, Level::Warning, None, &RawJson::text("more"));
+        }
+        tokio::task::yield_now().await;
     }
 }
 
@@ -138,6 +150,22 @@ async fn log_messages_of_no_call_follow_a_call_that_wants_them() {
     client.close();
     client.closed().await;
     assert_eq!(seen.recv().await, None, "only one");
+}
+
+#[tokio::test]
+async fn endless_log_messages_hold_up_no_request() {
+    let (client, mut told) = connect().await;
+    client.call_tool(call("report", false, LogLevel::Debug), None).await.unwrap();
+    let call_tool = |name| client.call_tool(call(name, false, LogLevel::Unspecified), None);
+    in_time(call_tool("flood")).await.expect("an answer").unwrap();
+    in_time(call_tool("report")).await.expect("an answer").unwrap();
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.call_tool(call("wait", false, LogLevel::Unspecified), None).await }
+    });
+    assert_eq!(in_time(told.recv()).await, Ok(Some("waits")));
+    waiting.abort();
+    assert_eq!(in_time(told.recv()).await, Ok(Some("dropped")));
 }
 
 #[tokio::test]
