@@ -10,6 +10,7 @@ mod any_protocol;
 mod call_reports;
 mod catalog;
 mod driver;
+mod dropped_reports;
 mod endpoint;
 mod error;
 mod large_values;

@@ -16,6 +16,7 @@ pub(crate) mod config;
 mod handshake;
 mod in_flight;
 pub(crate) mod inbound;
+mod outbound;
 pub(crate) mod permission;
 pub(crate) mod reports;
 pub(crate) mod request_kind;
@@ -23,7 +24,6 @@ mod streaming;
 pub(crate) mod token_verifier;
 mod verification;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,16 +34,15 @@ use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode, unknown_payload};
 use crate::message::mcp_message::Payload;
 use crate::message::{ListChanged, McpMessage};
-use crate::report::ReportFrame;
 use crate::session::in_flight::{Entry, InFlight};
 use crate::session::token_verifier::Grant;
 use crate::session::verification::unverified;
 
-/// Frames that the client has not read. At this many the session takes no further ones.
+/// Messages that the client has not read. At this many the session takes no further ones.
 const MAX_UNREAD: usize = 64;
 
 use crate::session::admission::admit;
-use crate::session::reports::Reports;
+use crate::session::outbound::Outbound;
 use crate::session::request_kind::RequestKind;
 
 pub use crate::session::agreement::{Agreement, Declared};
@@ -63,28 +62,8 @@ pub struct BinarySession {
     /// The message whose token is being verified.
     waiting: Option<McpMessage>,
     in_flight: InFlight,
-    frames: VecDeque<Outbound>,
-    /// The reports of running calls, which wait until there are no other frames.
-    reports: Reports,
+    outbound: Outbound,
     garbage: u32,
-}
-
-/// A frame that the client has not read.
-#[derive(Debug)]
-enum Outbound {
-    Message(Vec<u8>),
-    /// In front of the answer of its call.
-    Report(ReportFrame),
-}
-
-impl Outbound {
-    /// The bytes of a message; reports are counted by [`Reports`].
-    fn message_bytes(&self) -> usize {
-        match self {
-            Self::Message(frame) => frame.len(),
-            Self::Report(_) => 0,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +86,7 @@ impl BinarySession {
             grant: None,
             waiting: None,
             in_flight: InFlight::default(),
-            frames: VecDeque::new(),
-            reports: Reports::default(),
+            outbound: Outbound::default(),
             garbage: 0,
         }
     }
@@ -200,7 +178,7 @@ impl BinarySession {
     /// Answers a request. Without effect if it was answered already, by its deadline for example.
     pub fn reply(&mut self, now: Instant, id: u64, outcome: Result<Payload, Fault>) {
         let Some(entry) = self.in_flight.remove(id) else { return };
-        self.flush_reports(id);
+        self.outbound.flush_reports(id);
         match outcome {
             Ok(mut payload) => {
                 payload.note_time(now.saturating_duration_since(entry.started));
@@ -251,20 +229,13 @@ impl BinarySession {
 
     /// The next frame for the client.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
-        match self.frames.pop_front() {
-            Some(Outbound::Message(frame)) => Some(frame),
-            Some(Outbound::Report(report)) => {
-                self.reports.release(&report);
-                Some(report.frame)
-            }
-            None => self.reports.pop(),
-        }
+        self.outbound.pop()
     }
 
     /// The bytes of the frames that [`BinarySession::poll_transmit`] has not returned yet.
     #[must_use]
     pub fn unsent(&self) -> usize {
-        self.frames.iter().map(Outbound::message_bytes).sum::<usize>() + self.reports.bytes()
+        self.outbound.bytes()
     }
 
     /// The time at which [`BinarySession::handle_timeout`] has something to do.
@@ -287,7 +258,7 @@ impl BinarySession {
         let late = if drained { self.in_flight.ids() } else { self.in_flight.late(now) };
         for id in &late {
             let Some(entry) = self.in_flight.remove(*id) else { continue };
-            self.flush_reports(*id);
+            self.outbound.flush_reports(*id);
             let fault = if entry.deadline > now { shutdown() } else { entry.kind.late(entry.timeout) };
             self.fail(*id, entry.kind, &fault);
         }
@@ -295,12 +266,12 @@ impl BinarySession {
         late
     }
 
-    /// True while the session takes further frames: not at its limit of requests, nor of frames that the client has not
-    /// read, nor while a token is verified.
+    /// True while the session takes further frames: not at its limit of requests, nor of messages that the client has
+    /// not read, nor while a token is verified.
     #[must_use]
     pub fn has_room(&self) -> bool {
         let max = RequestKind::Other.max_in_flight(&self.config.limits);
-        let is_free = self.in_flight.len() < max && self.frames.len() < MAX_UNREAD;
+        let is_free = self.in_flight.len() < max && self.outbound.messages() < MAX_UNREAD;
         self.state == State::Open && self.waiting.is_none() && is_free
     }
 
@@ -358,7 +329,7 @@ impl BinarySession {
     fn send(&mut self, message: &McpMessage) -> Result<(), FrameTooLarge> {
         let mut frame = Vec::new();
         encode(message, &self.config.frames, &mut frame)?;
-        self.frames.push_back(Outbound::Message(frame));
+        self.outbound.push(frame);
         Ok(())
     }
 }

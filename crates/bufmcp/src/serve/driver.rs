@@ -398,10 +398,7 @@ impl<S: Service> Driver<S> {
     fn pump(&mut self) {
         // Frames that the client does not read stay in the session, which then takes no more requests.
         self.outgoing.fill(|| self.session.poll_transmit());
-        let dropped = self.session.take_dropped_reports();
-        if dropped > 0 {
-            tracing::warn!(dropped, "the client reads too slowly: reports of calls were dropped");
-        }
+        self.running.dropped.add(now, self.session.take_dropped_reports());
         if self.session.is_closed() && !self.outgoing.is_done() && self.stalled_at.is_none() {
             self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
         }

@@ -14,6 +14,7 @@ use crate::fault::Fault;
 use crate::message::mcp_message::Payload;
 use crate::report::CallReport;
 use crate::serve::call_reports::{CallReports, ReportQueue};
+use crate::serve::dropped_reports::DroppedReports;
 use crate::session::BinarySession;
 use crate::session::config::SessionConfig;
 use crate::session::inbound::BinaryCall;
@@ -30,6 +31,7 @@ pub(super) struct Running {
     pub(super) reports: Option<Arc<ReportQueue>>,
     /// The least severe level of log messages that a call of the client has asked for.
     least: Option<Level>,
+    pub(super) dropped: DroppedReports,
 }
 
 impl Running {

@@ -6,7 +6,7 @@ use crate::frame::FrameTooLarge;
 use crate::report::{CallReport, ReportFrame};
 use crate::session::inbound::BinaryInbound;
 use crate::session::request_kind::RequestKind;
-use crate::session::{BinarySession, Outbound, State};
+use crate::session::{BinarySession, State};
 
 impl BinarySession {
     /// Reports on a tool call. A log message that belongs to no call has the id 0. Returns true if the report is sent, or
@@ -28,13 +28,13 @@ impl BinarySession {
     pub(crate) fn pass(&mut self, id: u64, report: ReportFrame) -> bool {
         let streams = self.streams();
         if id == 0 && report.progress.is_none() {
-            return streams && self.state != State::Closed && self.reports.push(id, report);
+            return streams && self.state != State::Closed && self.outbound.reports.push(id, report);
         }
         let is_reported = |kind: RequestKind| streams && kind == RequestKind::CallTool;
         let Some(entry) = self.in_flight.get_mut(id).filter(|entry| is_reported(entry.kind)) else { return false };
-        let Some(progress) = report.progress else { return self.reports.push(id, report) };
+        let Some(progress) = report.progress else { return self.outbound.reports.push(id, report) };
         let grows = progress.is_finite() && entry.reached.is_none_or(|reached| progress > reached);
-        let is_kept = grows && self.reports.push(id, report);
+        let is_kept = grows && self.outbound.reports.push(id, report);
         if is_kept {
             entry.reached = Some(progress);
         }
@@ -44,7 +44,7 @@ impl BinarySession {
     /// Cancels a request: its answer is an error. Without effect if there is none, or its answer is on its way.
     pub(super) fn cancel(&mut self, id: u64) -> Option<BinaryInbound> {
         let entry = self.in_flight.remove(id)?;
-        self.reports.forget(id);
+        self.outbound.reports.forget(id);
         self.fail(id, entry.kind, &Fault::new(code::CANCELLED, "the request was cancelled"));
         self.settle();
         Some(BinaryInbound::Cancelled(id))
@@ -52,26 +52,21 @@ impl BinarySession {
 
     /// The number of reports that were dropped since the last time, because the client does not read them.
     pub(crate) fn take_dropped_reports(&mut self) -> usize {
-        self.reports.take_dropped()
+        self.outbound.reports.take_dropped()
     }
 
     /// Counts reports that were dropped on their way to the session.
     pub(crate) fn add_dropped_reports(&mut self, dropped: usize) {
-        self.reports.add_dropped(dropped);
+        self.outbound.reports.add_dropped(dropped);
     }
 
-    /// Drops the reports that wait, for want of memory.
+    /// Drops all reports that the client has not read, for want of memory.
     pub(crate) fn drop_reports(&mut self) {
-        self.reports.drop_waiting();
+        self.outbound.drop_reports();
     }
 
     /// True if both sides have set `supports_streaming`.
     pub(super) fn streams(&self) -> bool {
         self.agreement.as_ref().is_some_and(|agreed| agreed.declared.streaming)
-    }
-
-    /// Sends the reports of a call that is about to be answered.
-    pub(super) fn flush_reports(&mut self, id: u64) {
-        self.frames.extend(self.reports.take_of(id).into_iter().map(Outbound::Report));
     }
 }

@@ -194,6 +194,22 @@ fn reports_that_the_client_does_not_read_are_bounded() {
     assert!(table.session.report(2, large()).is_err() && table.report(2, progress(1.0)));
 }
 
+#[test]
+fn reports_of_answered_calls_keep_no_request_out() {
+    let mut table = streaming();
+    table.request(2, call(|_| {}));
+    assert!((0..1_000).all(|_| table.report(2, log(""))));
+    table.reply(2);
+    assert!(table.session.has_room(), "one answer waits, and the reports in front of it");
+    for id in 3..66 {
+        table.request(id, call(|_| {}));
+        table.reply(id);
+    }
+    assert!(!table.session.has_room(), "64 answers wait");
+    assert_eq!(table.seen().matches(":l").count(), 1_000);
+    assert!(table.session.has_room());
+}
+
 /// Over any order of operations: no message of an extension without its declaration.
 #[test]
 fn a_session_without_flags_sends_only_version_1_0() {
