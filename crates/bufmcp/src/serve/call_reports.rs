@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use protomcp_fair::Reservation;
 use protomcp_server::{AskError, CallInfo, InputRequest, Outlet, ProgressCallback};
 use protomcp_types::{Level, Progress, ProgressToken, RawJson};
 use tokio::sync::Notify;
@@ -15,6 +16,7 @@ use tokio::sync::Notify;
 use crate::convert::reports::{level_from_proto, log_to_proto, progress_to_proto};
 use crate::message::{CallToolRequest, LogLevel};
 use crate::report::{CallReport, ReportFrame};
+use crate::serve::account::hold;
 use crate::session::config::SessionConfig;
 use crate::session::reports::Reports;
 
@@ -32,6 +34,8 @@ struct Queued {
     open: HashMap<u64, u64>,
     last: u64,
     reports: Reports,
+    /// The bytes of the reports in the budget that all connections share; `None`: they do not count.
+    reservation: Option<Reservation>,
 }
 
 /// The way back to the client of a call that wants reports.
@@ -46,8 +50,10 @@ pub(in crate::serve) struct CallReports {
 }
 
 impl ReportQueue {
-    pub(super) fn new(config: Arc<SessionConfig>) -> Arc<Self> {
-        Arc::new(Self { config, queued: Mutex::default(), arrived: Notify::new() })
+    /// A queue without reports. Their bytes count in this empty reservation.
+    pub(super) fn new(config: Arc<SessionConfig>, reservation: Option<Reservation>) -> Arc<Self> {
+        let queued = Mutex::new(Queued { reservation, ..Queued::default() });
+        Arc::new(Self { config, queued, arrived: Notify::new() })
     }
 
     /// The way for the reports of a call; `None`: the client wants none. A level that is not known means all log messages.
@@ -70,13 +76,24 @@ impl ReportQueue {
         let mut queued = self.lock();
         if queued.open.remove(&id).is_some() {
             queued.reports.forget(id);
+            queued.hold(0);
         }
+    }
+
+    /// The conversation is over: reports have no effect from here on.
+    pub(super) fn close(&self) {
+        let mut queued = self.lock();
+        queued.open.clear();
+        queued.reports = Reports::default();
+        queued.hold(0);
     }
 
     /// All reports that have arrived, and the number of those that were dropped.
     pub(super) fn drain(&self) -> (VecDeque<(u64, ReportFrame)>, usize) {
         let mut queued = self.lock();
-        (queued.reports.drain(), queued.reports.take_dropped())
+        let (reports, dropped) = (queued.reports.drain(), queued.reports.take_dropped());
+        queued.hold(0);
+        (reports, dropped)
     }
 
     /// Waits until reports arrive. Cancel safe.
@@ -86,6 +103,24 @@ impl ReportQueue {
 
     fn lock(&self) -> MutexGuard<'_, Queued> {
         self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queued {
+    /// Takes a report, or drops and counts it without room.
+    fn push(&mut self, id: u64, report: ReportFrame) {
+        if self.hold(report.frame.len()) {
+            self.reports.push(id, report);
+            self.hold(0);
+        } else {
+            self.reports.add_dropped(1);
+        }
+    }
+
+    /// Makes the reservation one of the reports and this many more bytes. Returns false without room for them.
+    fn hold(&mut self, more: usize) -> bool {
+        let bytes = self.reports.bytes() + more;
+        self.reservation.as_mut().is_none_or(|reservation| hold(reservation, bytes).is_ok())
     }
 }
 
@@ -101,17 +136,12 @@ impl CallReports {
         if queued.open.get(&self.id) != Some(&self.number) {
             return;
         }
-        let is_queued = match frame {
-            Ok(frame) => queued.reports.push(self.id, frame),
-            Err(_) => {
-                queued.reports.add_dropped(1);
-                true
-            }
-        };
-        drop(queued);
-        if is_queued {
-            self.queue.arrived.notify_one();
+        match frame {
+            Ok(frame) => queued.push(self.id, frame),
+            Err(_) => queued.reports.add_dropped(1),
         }
+        drop(queued);
+        self.queue.arrived.notify_one();
     }
 }
 
@@ -142,8 +172,12 @@ impl Outlet for CallReports {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_fair::{Budget, Owner};
+
     use super::*;
     use crate::message::CallProgress;
+    use crate::serve::running::Running;
+    use crate::session::inbound::BinaryCall;
 
     fn progress(value: f64) -> CallReport {
         CallReport::Progress(CallProgress { progress: value, ..CallProgress::default() })
@@ -151,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn reports_belong_to_one_call_of_an_id() {
-        let queue = ReportQueue::new(Arc::new(SessionConfig::new("tests", "1.0")));
+        let queue = ReportQueue::new(Arc::new(SessionConfig::new("tests", "1.0")), None);
         assert!(queue.begin(7, &CallToolRequest::default()).is_none());
         let wanted = CallToolRequest { wants_progress: true, log_level: 99, ..CallToolRequest::default() };
         let first = queue.begin(7, &wanted).unwrap();
@@ -172,10 +206,50 @@ mod tests {
     fn a_report_that_is_too_large_is_counted() {
         let mut config = SessionConfig::new("tests", "1.0");
         config.frames.max_frame = 100;
-        let queue = ReportQueue::new(Arc::new(config));
+        let queue = ReportQueue::new(Arc::new(config), None);
         let wanted = CallToolRequest { wants_progress: true, ..CallToolRequest::default() };
         let call = queue.begin(1, &wanted).unwrap();
         call.send(CallReport::Progress(CallProgress { message: "x".repeat(200), ..CallProgress::default() }));
         assert_eq!((queue.drain().1, queue.drain().1), (1, 0));
+    }
+
+    /// A report of this many bytes, and a few more.
+    fn large(bytes: usize) -> CallReport {
+        CallReport::Progress(CallProgress { message: "x".repeat(bytes), ..CallProgress::default() })
+    }
+
+    #[test]
+    fn reports_count_in_the_budget_of_all_connections() {
+        let budget = Budget::new(100 << 10);
+        let config = Arc::new(SessionConfig::new("tests", "1.0"));
+        let queue = ReportQueue::new(config, Some(budget.empty(&Owner::Local)));
+        let wanted = CallToolRequest { wants_progress: true, ..CallToolRequest::default() };
+        let (one, other) = (queue.begin(1, &wanted).unwrap(), queue.begin(2, &wanted).unwrap());
+        one.send(large(60 << 10));
+        let taken = budget.taken();
+        assert!(taken >= (60 - 16) << 10, "{taken}");
+        other.send(large(60 << 10));
+        assert_eq!(budget.taken(), taken, "there is no room for both");
+        assert_eq!((queue.drain().1, budget.taken()), (1, 0));
+        let ends: [fn(&ReportQueue, u64); 2] = [ReportQueue::end, |queue, _| queue.close()];
+        for end in ends {
+            let call = queue.begin(3, &wanted).unwrap();
+            call.send(large(60 << 10));
+            assert_eq!(budget.taken(), taken);
+            end(&queue, 3);
+            assert_eq!((budget.taken(), queue.drain().0.len()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn reports_have_no_effect_after_the_conversation() {
+        let mut running = Running::default();
+        running.stream(Arc::new(SessionConfig::new("tests", "1.0")), None);
+        let wanted = CallToolRequest { wants_progress: true, ..CallToolRequest::default() };
+        let call = running.reports_of(1, &BinaryCall::CallTool(wanted)).unwrap();
+        call.send(progress(1.0));
+        drop(running);
+        call.send(progress(2.0));
+        assert_eq!(call.queue.drain().0.len(), 0);
     }
 }

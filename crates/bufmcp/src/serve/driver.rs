@@ -266,7 +266,8 @@ impl<S: Service> Driver<S> {
             Some(BinaryInbound::Verify(authorization)) => self.verifying = self.verify(authorization),
             Some(BinaryInbound::Cancelled(id)) => self.running.abort(id),
             Some(BinaryInbound::Initialized(agreed)) if agreed.declared.streaming => {
-                self.running.stream(Arc::clone(&self.shared.session));
+                let reservation = self.account.as_ref().map(|account| account.outbound.sibling());
+                self.running.stream(Arc::clone(&self.shared.session), reservation);
             }
             Some(BinaryInbound::Initialized(_)) | None => {}
         }

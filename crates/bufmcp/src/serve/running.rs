@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
-use protomcp_fair::FutureSet;
+use protomcp_fair::{FutureSet, Reservation};
 use protomcp_session::Session;
 use protomcp_types::{Level, Params};
 
@@ -55,9 +55,9 @@ impl Running {
         self.end(id).iter().for_each(AbortHandle::abort);
     }
 
-    /// The client takes reports.
-    pub(super) fn stream(&mut self, config: Arc<SessionConfig>) {
-        self.reports = Some(ReportQueue::new(config));
+    /// The client takes reports. Their bytes count in this empty reservation.
+    pub(super) fn stream(&mut self, config: Arc<SessionConfig>, reservation: Option<Reservation>) {
+        self.reports = Some(ReportQueue::new(config, reservation));
     }
 
     /// The way for the reports of a request; `None`: its client wants none.
@@ -91,6 +91,15 @@ impl Running {
         session.add_dropped_reports(dropped);
         for (id, report) in arrived {
             session.pass(id, report);
+        }
+    }
+}
+
+impl Drop for Running {
+    /// Handlers may work a while after the conversation.
+    fn drop(&mut self) {
+        if let Some(reports) = &self.reports {
+            reports.close();
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::session::{BinarySession, State};
 impl BinarySession {
     /// Reports on a tool call. A log message that belongs to no call has the id 0. Returns true if the report is sent, or
     /// waits until the client reads. It is refused, and the client learns nothing of it, if no call with this id waits for
-    /// its answer, if the two sides have not agreed on streaming, and if progress does not grow.
+    /// its answer, if the two sides have not agreed on streaming or the conversation is over, and if progress does not
+    /// grow.
     ///
     /// Answers pass the reports that wait; the reports of the answered call are sent in front of its answer. At most 1,024
     /// log messages and 16 MiB wait, and newer ones are dropped and counted. The caller sends what the client has asked for:
@@ -26,12 +27,14 @@ impl BinarySession {
 
     /// Like [`BinarySession::report`], with a frame.
     pub(crate) fn pass(&mut self, id: u64, report: ReportFrame) -> bool {
-        let streams = self.streams();
-        if id == 0 && report.progress.is_none() {
-            return streams && self.state != State::Closed && self.outbound.reports.push(id, report);
+        if !self.streams() || self.state == State::Closed {
+            return false;
         }
-        let is_reported = |kind: RequestKind| streams && kind == RequestKind::CallTool;
-        let Some(entry) = self.in_flight.get_mut(id).filter(|entry| is_reported(entry.kind)) else { return false };
+        if id == 0 && report.progress.is_none() {
+            return self.outbound.reports.push(id, report);
+        }
+        let call = self.in_flight.get_mut(id).filter(|entry| entry.kind == RequestKind::CallTool);
+        let Some(entry) = call else { return false };
         let Some(progress) = report.progress else { return self.outbound.reports.push(id, report) };
         let grows = progress.is_finite() && entry.reached.is_none_or(|reached| progress > reached);
         let is_kept = grows && self.outbound.reports.push(id, report);

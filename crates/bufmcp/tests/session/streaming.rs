@@ -6,7 +6,7 @@ use prost::Message as _;
 use protomcp_bufmcp::message::{
     CallLog, CallProgress, CancelCall, ClientCapabilities, ListResourcesRequest, LogLevel, McpMessage, Payload,
 };
-use protomcp_bufmcp::{BinaryInbound, CallReport, Fault, FrameLimits, SessionConfig, Streaming};
+use protomcp_bufmcp::{BinaryInbound, CallReport, Fault, FrameLimits, FrameTooLarge, SessionConfig, Streaming};
 
 use super::table::{Table, call, config, done, initialize, opened, tools};
 
@@ -208,6 +208,16 @@ fn reports_of_answered_calls_keep_no_request_out() {
     assert!(!table.session.has_room(), "64 answers wait");
     assert_eq!(table.seen().matches(":l").count(), 1_000);
     assert!(table.session.has_room());
+}
+
+#[test]
+fn a_conversation_that_is_over_has_no_reports() {
+    let mut table = streaming();
+    table.request(2, call(|_| {}));
+    table.session.too_large(FrameTooLarge { size: 2, limit: 1, setting: None });
+    assert!(table.session.is_closed());
+    assert!(!table.report(2, progress(1.0)) && !table.report(2, log("")) && !table.report(0, log("")));
+    assert_eq!(table.refusal(), (0, -32013));
 }
 
 /// Over any order of operations: no message of an extension without its declaration.
