@@ -152,12 +152,13 @@ pub(crate) fn complete_to_proto(complete: Complete) -> CompleteRequest {
     CompleteRequest { reference: Some(reference), argument, value, context }
 }
 
-/// Values of an argument.
+/// Values of an argument: at most as many as MCP permits.
 pub(crate) fn completion_to_proto(completion: Completion) -> CompleteResponse {
-    let Completion { values, total, has_more } = completion;
+    let cut = Completion::new(completion.values);
     // A number that the field does not hold is not known.
-    let total = total.and_then(|total| u32::try_from(total).ok()).unwrap_or_default();
-    CompleteResponse { values, total, has_more: has_more.unwrap_or_default() }
+    let total = completion.total.or(cut.total).and_then(|total| u32::try_from(total).ok()).unwrap_or_default();
+    let has_more = completion.has_more.unwrap_or_default() || cut.has_more.unwrap_or_default();
+    CompleteResponse { values: cut.values, total, has_more }
 }
 
 /// Values of an argument, for MCP: at most as many as it permits.
@@ -261,6 +262,9 @@ mod tests {
         ] {
             assert_eq!(completion_from_proto(completion_to_proto(completion.clone())), completion);
         }
+        let values: Vec<_> = (0..150).map(|number| number.to_string()).collect();
+        let cut = completion_to_proto(Completion { values, total: None, has_more: Some(false) });
+        assert_eq!((cut.values.len(), cut.total, cut.has_more), (Completion::MAX_VALUES, 150, true));
         let far = Completion::new(["a"]).with_total(1 << 40);
         assert_eq!(completion_to_proto(far).total, 0);
     }

@@ -56,10 +56,11 @@ impl ReportQueue {
         Arc::new(Self { config, queued, arrived: Notify::new() })
     }
 
-    /// The way for the reports of a call; `None`: the client wants none. A level that is not known means all log messages.
+    /// The way for the reports of a call; `None`: the client wants none that the server has. A level that is not known
+    /// means all log messages.
     pub(super) fn begin(self: &Arc<Self>, id: u64, request: &CallToolRequest) -> Option<Arc<CallReports>> {
         let CallToolRequest { wants_progress, log_level, .. } = *request;
-        let wants_logs = log_level != LogLevel::Unspecified as i32;
+        let wants_logs = log_level != LogLevel::Unspecified as i32 && self.config.features.streaming.has_logs();
         if !wants_progress && !wants_logs {
             return None;
         }
@@ -177,15 +178,31 @@ mod tests {
     use super::*;
     use crate::message::CallProgress;
     use crate::serve::running::Running;
+    use crate::session::config::Streaming;
     use crate::session::inbound::BinaryCall;
 
     fn progress(value: f64) -> CallReport {
         CallReport::Progress(CallProgress { progress: value, ..CallProgress::default() })
     }
 
+    fn with(streaming: Streaming) -> SessionConfig {
+        let mut config = SessionConfig::new("tests", "1.0");
+        config.features.streaming = streaming;
+        config
+    }
+
+    #[test]
+    fn a_server_without_logging_logs_in_no_call() {
+        let queue = ReportQueue::new(Arc::new(with(Streaming::Progress)), None);
+        let logs = CallToolRequest { log_level: LogLevel::Debug as i32, ..CallToolRequest::default() };
+        assert!(queue.begin(1, &logs).is_none());
+        let both = CallToolRequest { wants_progress: true, ..logs };
+        assert_eq!(queue.begin(1, &both).unwrap().least, None);
+    }
+
     #[tokio::test]
     async fn reports_belong_to_one_call_of_an_id() {
-        let queue = ReportQueue::new(Arc::new(SessionConfig::new("tests", "1.0")), None);
+        let queue = ReportQueue::new(Arc::new(with(Streaming::ProgressAndLogs)), None);
         assert!(queue.begin(7, &CallToolRequest::default()).is_none());
         let wanted = CallToolRequest { wants_progress: true, log_level: 99, ..CallToolRequest::default() };
         let first = queue.begin(7, &wanted).unwrap();

@@ -167,7 +167,7 @@ fn capabilities(features: Features, agreement: &Agreement) -> ServerCapabilities
             .filter(|_| prompts)
             .map(|prompts| PromptCapabilities { supports_list_changed: announced(prompts) }),
         supports_completion: features.completion && prompts,
-        supports_logging: streaming && features.streaming == Streaming::ProgressAndLogs,
+        supports_logging: streaming && features.streaming.has_logs(),
     }
 }
 

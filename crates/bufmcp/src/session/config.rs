@@ -105,6 +105,13 @@ pub enum Streaming {
     ProgressAndLogs,
 }
 
+impl Streaming {
+    /// True if tools log.
+    pub(crate) fn has_logs(self) -> bool {
+        self == Self::ProgressAndLogs
+    }
+}
+
 /// Changes of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Changes {

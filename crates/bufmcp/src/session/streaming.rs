@@ -11,8 +11,8 @@ use crate::session::{BinarySession, State};
 impl BinarySession {
     /// Reports on a tool call. A log message that belongs to no call has the id 0. Returns true if the report is sent, or
     /// waits until the client reads. It is refused, and the client learns nothing of it, if no call with this id waits for
-    /// its answer, if the two sides have not agreed on streaming or the conversation is over, and if progress does not
-    /// grow.
+    /// its answer, if the two sides have not agreed on streaming or the conversation is over, if progress does not
+    /// grow, and for a log message of a server without them.
     ///
     /// Answers pass the reports that wait; the reports of the answered call are sent in front of its answer. At most 1,024
     /// log messages and 16 MiB wait, and newer ones are dropped and counted. The caller sends what the client has asked for:
@@ -27,10 +27,12 @@ impl BinarySession {
 
     /// Like [`BinarySession::report`], with a frame.
     pub(crate) fn pass(&mut self, id: u64, report: ReportFrame) -> bool {
-        if !self.streams() || self.state == State::Closed {
+        let is_log = report.progress.is_none();
+        let is_unknown = is_log && !self.config.features.streaming.has_logs();
+        if !self.streams() || is_unknown || self.state == State::Closed {
             return false;
         }
-        if id == 0 && report.progress.is_none() {
+        if id == 0 && is_log {
             return self.outbound.reports.push(id, report);
         }
         let call = self.in_flight.get_mut(id).filter(|entry| entry.kind == RequestKind::CallTool);

@@ -211,6 +211,16 @@ fn reports_of_answered_calls_keep_no_request_out() {
 }
 
 #[test]
+fn a_server_without_logging_sends_no_log_message() {
+    let mut config = config();
+    config.features.streaming = Streaming::Progress;
+    let mut table = streaming_with(config);
+    table.request(2, call(|call| call.log_level = LogLevel::Debug as i32));
+    assert!(!table.report(2, log("")) && !table.report(0, log("")) && table.report(2, progress(1.0)));
+    assert_eq!(table.seen(), "2:1");
+}
+
+#[test]
 fn a_conversation_that_is_over_has_no_reports() {
     let mut table = streaming();
     table.request(2, call(|_| {}));

@@ -20,8 +20,10 @@ impl Answers {
 
     pub(super) async fn complete(&self, request: CompleteRequest) -> Result<CompleteResponse, Fault> {
         let missing = || Fault::new(code::INVALID_PARAMS, "the request names neither a prompt nor a template");
-        let complete = complete_from_proto(request).ok_or_else(missing)?;
+        let bytes = request.value.len() + metadata_weight(&request.context);
+        let complete = self.mcp.worker.run(bytes, move || complete_from_proto(request)).await.ok_or_else(missing)?;
         let Outcome { result, reservation: _reservation } = self.mcp.request::<Complete>(complete).await?;
-        Ok(completion_to_proto(result.completion))
+        let bytes = result.completion.values.iter().map(String::len).sum();
+        Ok(self.mcp.worker.run(bytes, move || completion_to_proto(result.completion)).await)
     }
 }
