@@ -152,6 +152,10 @@ impl BinarySession {
             return None;
         }
         let kind = RequestKind::of(&call);
+        if id == 0 && kind == RequestKind::CallTool && self.streams() {
+            self.fail(id, kind, &Fault::new(code::INVALID_REQUEST, "a call needs an id from 1 on: 0 is of no call"));
+            return None;
+        }
         if self.in_flight.len() >= kind.max_in_flight(&self.config.limits) {
             let wait = u64::try_from(Limits::RETRY_AFTER.as_millis()).unwrap_or(u64::MAX);
             let fault = Fault::new(code::OVERLOADED, "too many requests are in flight").with("retry_after_ms", wait);

@@ -157,13 +157,8 @@ impl BinaryClientSession {
     /// Gives a request up: it gets no answer. The server is told if both sides have set `supports_streaming`, and so is a
     /// carrier that [ends requests](BinaryClientConfig::cancels).
     pub fn cancel(&mut self, id: u64) {
-        let is_sent = self.calls.get(&id).is_some_and(|call| call.request.is_none());
+        self.tell_given_up(id);
         self.remove(id);
-        if is_sent && (self.streams || self.config.cancels) {
-            let cancel = (!self.config.cancels).then_some(Payload::CancelCall(CancelCall {}));
-            // It has a few bytes.
-            let _ = self.send(id, cancel);
-        }
         self.send_waiting();
     }
 
@@ -229,7 +224,7 @@ impl BinaryClientSession {
         opening.into_iter().chain(self.deadlines.first().map(|(deadline, _)| *deadline)).min()
     }
 
-    /// Fails everything whose time is over.
+    /// Fails everything whose time is over. The server is told, as with [`BinaryClientSession::cancel`].
     pub fn handle_timeout(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Opening { until, .. } if until <= now) {
             self.close(BinaryCloseReason::NotOpened(self.config.open_timeout));
@@ -238,6 +233,7 @@ impl BinaryClientSession {
             && deadline <= now
         {
             let timeout = self.calls.get(&id).map(|call| call.timeout).unwrap_or_default();
+            self.tell_given_up(id);
             self.finish(id, Err(BinaryCallError::TimedOut(timeout)));
         }
         self.send_waiting();
@@ -374,6 +370,16 @@ impl BinaryClientSession {
         let Some(request) = self.calls.get_mut(&id).and_then(|call| call.request.take()) else { return };
         if let Err(error) = self.send(id, Some(request)) {
             self.finish(id, Err(BinaryCallError::TooLarge(error)));
+        }
+    }
+
+    /// Tells the server that the answer to a request is not awaited, if it was sent and there is a message for it.
+    fn tell_given_up(&mut self, id: u64) {
+        let is_sent = self.calls.get(&id).is_some_and(|call| call.request.is_none());
+        if is_sent && (self.streams || self.config.cancels) {
+            let cancel = (!self.config.cancels).then_some(Payload::CancelCall(CancelCall {}));
+            // It has a few bytes.
+            let _ = self.send(id, cancel);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Reports of calls and cancellation, for servers that have set `supports_streaming`.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use protomcp_bufmcp::message::{
     CallLog, CallProgress, CancelCall, InitializeResponse, LogLevel, McpMessage, Payload, ServerCapabilities,
@@ -48,6 +50,21 @@ fn a_server_that_streams_is_told_of_given_up_requests() {
     let unsent = table.call();
     table.session.cancel(unsent);
     assert!(table.sent().is_empty());
+}
+
+#[test]
+fn a_server_that_streams_is_told_of_late_requests() {
+    let mut table = streaming();
+    let late = table.session.call(table.now, list(), Some(Duration::from_secs(3)));
+    let other = table.call();
+    table.sent();
+    table.now += Duration::from_secs(3);
+    table.session.handle_timeout(table.now);
+    assert_eq!(table.sent(), [McpMessage { id: late, payload: Some(Payload::CancelCall(CancelCall {})) }]);
+    let timed_out = Err(BinaryCallError::TimedOut(Duration::from_secs(3)));
+    assert_eq!(table.events(), [BinaryClientEvent::Answer(late, timed_out)]);
+    table.receive(other, done());
+    assert_eq!(table.events(), [BinaryClientEvent::Answer(other, Ok(done()))]);
 }
 
 #[test]

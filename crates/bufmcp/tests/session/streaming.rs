@@ -220,6 +220,18 @@ fn a_server_without_logging_sends_no_log_message() {
     assert_eq!(table.seen(), "2:1");
 }
 
+/// The id of log messages that belong to no call.
+#[test]
+fn a_call_with_the_id_0_is_refused() {
+    let mut table = streaming();
+    assert_eq!(table.send(0, call(|_| {})), None);
+    let (id, error) = table.failure();
+    assert_eq!((id, error.code), (0, -32600));
+    table.request(0, tools());
+    // Without reports it is an id like any other.
+    Table::open(with_streaming()).request(0, call(|_| {}));
+}
+
 #[test]
 fn a_conversation_that_is_over_has_no_reports() {
     let mut table = streaming();
