@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -201,12 +202,12 @@ impl Driver {
                 BinaryClientEvent::Opened(server) => drop(self.status.send(Status::Open(server))),
                 BinaryClientEvent::Report(id, report) => {
                     if let Some(Waiting { on_report: Some(on_report), .. }) = self.waiting.get_mut(&id) {
-                        on_report(report);
+                        pass(on_report, report);
                     }
                 }
                 BinaryClientEvent::Log(log) => {
                     if let Some(on_log) = &mut self.on_log {
-                        on_log(log);
+                        pass(on_log, log);
                     }
                 }
                 BinaryClientEvent::Answer(id, outcome) => {
@@ -230,6 +231,13 @@ impl Driver {
         }
         // Frames that the server does not read stay in the session, which then takes no more requests.
         self.outgoing.fill(|| self.session.poll_transmit());
+    }
+}
+
+/// Calls a function of the program. Its panic ends neither the conversation nor the calls of others.
+fn pass<T>(mut to: impl FnMut(T), report: T) {
+    if catch_unwind(AssertUnwindSafe(|| to(report))).is_err() {
+        tracing::error!("a function for the reports of a server panicked");
     }
 }
 

@@ -140,7 +140,8 @@ impl BinaryClient {
     /// `wants_progress` and `log_level`. A server sends them if it has set
     /// [`supports_streaming`](crate::message::ServerCapabilities::supports_streaming).
     ///
-    /// `on_report` runs in the task of the conversation, so it must neither block nor panic. It is dropped with the answer.
+    /// `on_report` runs in the task of the conversation, so it must not block. If it panics, the log has it, and the
+    /// call goes on. It is dropped with the answer.
     ///
     /// # Errors
     /// See [`BinaryClient::call_tool`].
@@ -209,7 +210,7 @@ impl BinaryClient {
 
     /// Passes the log messages of the server that belong to no call to this function, in place of the one before. A server
     /// sends them after a call that [asks for log messages](BinaryClient::call_tool_with_reports), from the level of that
-    /// call on. The function runs in the task of the conversation, so it must neither block nor panic.
+    /// call on. The function runs in the task of the conversation, so it must not block. If it panics, the log has it.
     pub fn on_log(&self, on_log: impl FnMut(CallLog) + Send + 'static) {
         // Without a receiver it is over already.
         drop(self.conversation.commands.send(Command::OnLog(Box::new(on_log))));

@@ -153,6 +153,24 @@ async fn log_messages_of_no_call_follow_a_call_that_wants_them() {
 }
 
 #[tokio::test]
+async fn a_function_that_panics_ends_no_conversation() {
+    let (client, _told) = connect().await;
+    let (sent, mut seen) = unbounded_channel();
+    let panics = move |word: String| assert!(sent.send(word).is_err(), "on purpose");
+    let (on_log, on_report) = (panics.clone(), panics);
+    client.on_log(move |log| on_log(word(CallReport::Log(log))));
+    let reporting = call("report", true, LogLevel::Warning);
+    client.call_tool_with_reports(reporting, None, move |report| on_report(word(report))).await.unwrap();
+    for step in ["1/3 step 1", "2/3 step 2", "3/3 step 3"] {
+        assert_eq!(seen.recv().await.as_deref(), Some(step));
+    }
+    for _ in 0..2 {
+        client.call_tool(call("aside", false, LogLevel::Unspecified), None).await.unwrap();
+        assert_eq!(in_time(seen.recv()).await, Ok(Some("4 ".to_owned())));
+    }
+}
+
+#[tokio::test]
 async fn endless_log_messages_hold_up_no_request() {
     let (client, mut told) = connect().await;
     client.call_tool(call("report", false, LogLevel::Debug), None).await.unwrap();
