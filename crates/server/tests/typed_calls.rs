@@ -129,6 +129,28 @@ fn a_typed_call_reports_through_its_outlet() {
     });
 }
 
+/// Has no way for anything.
+#[derive(Debug)]
+struct Silent;
+
+impl Outlet for Silent {
+    fn send_progress(&self, _: &CallInfo, _: &Progress) -> bool {
+        false
+    }
+
+    fn send_log(&self, _: &CallInfo, _: Level, _: Option<&str>, _: &RawJson) {}
+}
+
+#[test]
+fn an_outlet_without_a_way_for_questions_fails_them() {
+    run_paused(async {
+        let server = server();
+        let membership = join(&server);
+        let facts = membership.facts(RequestId::from(1));
+        assert!(text(server.call(request("ask"), facts, Arc::new(Silent)).await).contains("Err(Gone)"));
+    });
+}
+
 /// Withholds log messages.
 struct Discreet;
 

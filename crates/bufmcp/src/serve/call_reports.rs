@@ -4,12 +4,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
 use protomcp_fair::Reservation;
-use protomcp_server::{AskError, CallInfo, InputRequest, Outlet, ProgressCallback};
+use protomcp_server::{CallInfo, Outlet};
 use protomcp_types::{Level, Progress, ProgressToken, RawJson};
 use tokio::sync::Notify;
 
@@ -38,7 +35,7 @@ struct Queued {
     reservation: Option<Reservation>,
 }
 
-/// The way back to the client of a call that wants reports.
+/// The way back to the client of a call that wants reports. There are no messages for questions.
 #[derive(Debug)]
 pub(in crate::serve) struct CallReports {
     queue: Arc<ReportQueue>,
@@ -157,17 +154,6 @@ impl Outlet for CallReports {
         if self.least.is_some_and(|least| level >= least) {
             self.send(CallReport::Log(log_to_proto(level, logger, data)));
         }
-    }
-
-    /// proto-mcp has no messages for questions.
-    fn ask_client(
-        self: Arc<Self>,
-        _: &CallInfo,
-        _: Vec<InputRequest>,
-        _: Duration,
-        _: Option<ProgressCallback>,
-    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
-        ready(Err(AskError::Gone)).boxed()
     }
 }
 

@@ -9,7 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use protomcp_toollist::Command;
 use protomcp_types::{Level, Notification, Progress, RawJson};
 
@@ -39,7 +40,7 @@ pub trait Outlet: fmt::Debug + Send + Sync + 'static {
 
     /// Asks the client all of these questions together, within `timeout`. The answers come in the order of the
     /// questions; dropping the future takes the questions back. The progress that the client makes with them goes to
-    /// `progress`, if there is a way for it.
+    /// `progress`, if there is a way for it. By default there is no way to ask the client: [`AskError::Gone`].
     ///
     /// # Errors
     /// One question fails them all. [`AskError::TooMany`]: the client owes too many answers.
@@ -49,7 +50,10 @@ pub trait Outlet: fmt::Debug + Send + Sync + 'static {
         questions: Vec<InputRequest>,
         timeout: Duration,
         progress: Option<ProgressCallback>,
-    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>>;
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
+        let _ = (info, questions, timeout, progress);
+        ready(Err(AskError::Gone)).boxed()
+    }
 
     /// True if the call is a task or can become one.
     fn can_be_task(&self) -> bool {

@@ -1,13 +1,11 @@
 //! The MCP server, of any type.
 
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::BoxFuture;
 use protomcp_server::{
-    AskError, CallFacts, CallInfo, ClientInfo, InputRequest, Outlet, Peer, ProgressCallback, RunningCall, Server,
-    ServerHandle, ServerRequest, Service, SingleAnswer,
+    CallFacts, CallInfo, ClientInfo, Outlet, Peer, RunningCall, Server, ServerHandle, ServerRequest, Service,
+    SingleAnswer,
 };
 use protomcp_session::Extensions;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
@@ -74,14 +72,4 @@ impl Outlet for Silent {
     }
 
     fn send_log(&self, _: &CallInfo, _: Level, _: Option<&str>, _: &RawJson) {}
-
-    fn ask_client(
-        self: Arc<Self>,
-        _: &CallInfo,
-        _: Vec<InputRequest>,
-        _: Duration,
-        _: Option<ProgressCallback>,
-    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
-        ready(Err(AskError::Gone)).boxed()
-    }
 }
