@@ -14,7 +14,12 @@ A step is an object with one of these members:
   {"call": name, "with": arguments}        the result; a protocol error as {"error": code, "message": text}
   {"count": name, "with": arguments}       a call with its progress as {"result": ..., "progress": [...]}
   {"log": name, "with": arguments, "messages": n}     a call and its n log messages as {"result": ..., "levels": [...]}
+  {"hear": name, "with": arguments, "steps": n, "messages": m}     a call with its n steps of progress, and its m log
+                                           messages as {"result": ..., "progress": [...], "messages": [...]}
   {"give_up": name, "with": arguments}     a call that is cancelled as soon as it reports progress, or after 0.3 s
+  {"whole": list}          what a method of the client for a list returns, such as list_tools
+  {"capabilities": true}   the capabilities of the server
+  {"subscribe": address}
   {"read": address}   {"get": prompt, "with": arguments}   {"complete": [kind, name, argument, value]}
   {"until": [name...]}                     waits until the tool list is this one
   {"together": [step...]}                  these at the same time; what each of them gave
@@ -54,9 +59,10 @@ def plain(result):
 
 
 class Follower:
-    def __init__(self, client, levels):
+    def __init__(self, client, levels, messages):
         self.client = client
         self.levels = levels
+        self.messages = messages
 
     async def tools(self, _):
         return [tool.name for tool in (await self.client.list_tools()).tools]
@@ -90,6 +96,28 @@ class Follower:
             while len(self.levels) < step["messages"]:
                 await asyncio.sleep(0.02)
         return {"result": result, "levels": list(self.levels)}
+
+    async def hear(self, step):
+        self.messages.clear()
+        progress = []
+
+        async def on_progress(reached, total, message):
+            progress.append({"progress": reached, "total": total, "message": message})
+
+        result = await self.client.call_tool(step["hear"], step.get("with", {}), progress_callback=on_progress)
+        async with asyncio.timeout(PATIENCE):
+            while len(progress) < step.get("steps", 0) or len(self.messages) < step.get("messages", 0):
+                await asyncio.sleep(0.02)
+        return {"result": plain(result), "progress": progress, "messages": list(self.messages)}
+
+    async def whole(self, step):
+        return plain(await getattr(self.client, step["whole"])())
+
+    async def capabilities(self, _):
+        return plain(self.client.server_capabilities)
+
+    async def subscribe(self, step):
+        return plain(await self.client.subscribe_resource(step["subscribe"]))
 
     async def give_up(self, step):
         moving = asyncio.Event()
@@ -145,10 +173,11 @@ async def follow(script, command, env=None, cwd=None):
         server = command[0]
     else:
         server = StdioServerParameters(command=command[0], args=command[1:], env=env or dict(os.environ), cwd=cwd)
-    given, levels = [], []
+    given, levels, messages = [], [], []
 
     async def on_log(message):
         levels.append(message.level)
+        messages.append(plain(message))
 
     async with Client(
         server,
@@ -159,7 +188,7 @@ async def follow(script, command, env=None, cwd=None):
         logging_callback=on_log,
         read_timeout_seconds=PATIENCE,
     ) as client:
-        follower = Follower(client, levels)
+        follower = Follower(client, levels, messages)
         for step in script:
             given.append(await follower.step(step))
     return given

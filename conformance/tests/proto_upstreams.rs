@@ -1,6 +1,8 @@
 //! Servers of proto-mcp behind `pmcp`, for hosts of JSON-RPC: at an address, as commands, and together with other
 //! servers.
 
+mod losses;
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -26,12 +28,13 @@ impl Server {
     fn start_file(file: &str, port: u16, flags: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         sandbox.copy(&format!("py/{file}"));
-        Self::start_in(&sandbox, file, port, flags)
+        Self::start_in(&sandbox, &[file], port, flags)
     }
 
-    fn start_in(sandbox: &Sandbox, file: &str, port: u16, flags: &[&str]) -> Self {
+    /// Serves a file, or the command of another server.
+    fn start_in(sandbox: &Sandbox, served: &[&str], port: u16, flags: &[&str]) -> Self {
         let port = port.to_string();
-        let args = [&["run", file, "--transport", "tcp", "--port", &port], flags].concat();
+        let args = [&["run", "--transport", "tcp", "--port", &port], flags, served].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
         let log = host.stderr_with("over TCP");
         let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
@@ -51,11 +54,11 @@ fn front(sandbox: &Sandbox, args: &[&str]) -> Host {
     host
 }
 
-/// A visit of the official client for Python to a server that this command starts.
-fn official(mode: &str, sandbox: &Sandbox, args: &[&str]) -> Value {
+/// A visit of the official client for Python to a server that this command starts. `script` takes `word` first.
+fn official(script: &str, word: &str, sandbox: &Sandbox, args: &[&str]) -> Value {
     let server = sandbox.pmcp(args).command();
     let mut client = Command::new(peers().join("mcp/bin/python"));
-    client.arg(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/client.py"))).arg(mode);
+    client.arg(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts")).join(script)).arg(word);
     client.arg(server.get_program()).args(server.get_args()).current_dir(sandbox.path(""));
     client.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = client.stdin(Stdio::null()).output().unwrap();
@@ -71,8 +74,8 @@ fn an_official_client_sees_the_same_through_proto_mcp() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     for mode in ["legacy", "auto"] {
-        let mut direct = official(mode, &sandbox, &["run", "basics.py"]);
-        let mut through = official(mode, &sandbox, &["run", "--upstream", &server.url()]);
+        let mut direct = official("client.py", mode, &sandbox, &["run", "basics.py"]);
+        let mut through = official("client.py", mode, &sandbox, &["run", "--upstream", &server.url()]);
         for seen in [&mut direct, &mut through] {
             let seen = seen.as_object_mut().unwrap();
             // proto-mcp lists its tools by name, and writes structured content as text in its own way.
@@ -178,7 +181,7 @@ fn a_log_with_many_values_passes_through_proto_mcp() {
     for place in [&far, &of_direct] {
         place.write("many.py", MANY_VALUES);
     }
-    let server = Server::start_in(&far, "many.py", 0, &[]);
+    let server = Server::start_in(&far, &["many.py"], 0, &[]);
     let direct = front(&of_direct, &["many.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let values = |log: &Value| match &log["params"]["data"] {
