@@ -13,8 +13,9 @@ use protomcp_server::{
 };
 use protomcp_testing::run_paused;
 use protomcp_types::{
-    CallTool, CallToolResult, ClientCapabilities, ErrorObject, GetPrompt, Implementation, Level, ListRoots,
-    Notification, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId, ServerCapabilities, code,
+    CallTool, CallToolResult, ClientCapabilities, ErrorObject, GetPrompt, Implementation, Level, ListCapability,
+    ListRoots, Notification, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId, ServerCapabilities,
+    Subscribe, Unsubscribe, code,
 };
 
 struct Tools(ServerHandle);
@@ -148,6 +149,44 @@ fn an_outlet_without_a_way_for_questions_fails_them() {
         let membership = join(&server);
         let facts = membership.facts(RequestId::from(1));
         assert!(text(server.call(request("ask"), facts, Arc::new(Silent)).await).contains("Err(Gone)"));
+    });
+}
+
+/// Takes subscriptions to any resource.
+struct Watched(ServerHandle);
+
+impl Handler for Watched {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::clone(self.0.info())
+    }
+
+    async fn subscribe(&self, _: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_member_hears_of_the_resources_that_it_watches() {
+    run_paused(async {
+        let resources = Some(ListCapability { list_changed: false, subscribe: true });
+        let capabilities = ServerCapabilities { resources, ..ServerCapabilities::default() };
+        let info = ServerInfo::new("watched", "1.0").with_capabilities(capabilities);
+        let sessions = ServerHandle::new(info, Limits::default());
+        let server = Server::with_sessions(sessions.clone(), Watched(sessions.clone()));
+        let of = client(ProtocolVersion::NEWEST_STATEFUL, ClientCapabilities::new());
+        let mut membership = server.join(Peer::new(None, None, None), of);
+        let facts = membership.facts(RequestId::from(1));
+        let ask = |request| server.call(request, facts.clone(), Arc::new(Silent));
+        ask(ServerRequest::Subscribe(Subscribe::new("r:a"))).await.unwrap();
+        for uri in ["r:b", "r:a"] {
+            sessions.resource_updated(uri);
+        }
+        let Some(MemberNotice::Notification(told)) = membership.next().await else { panic!("another notice") };
+        let uri = told.params.member("uri").map(RawJson::as_str);
+        assert_eq!((&*told.method, uri), ("notifications/resources/updated", Some(r#""r:a""#)));
+        ask(ServerRequest::Unsubscribe(Unsubscribe::new("r:a"))).await.unwrap();
+        sessions.resource_updated("r:a");
+        assert!(membership.next().now_or_never().is_none());
     });
 }
 

@@ -11,7 +11,7 @@ use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
 use futures_util::future;
-use protomcp_types::{ErrorObject, Subscribe};
+use protomcp_types::{ErrorObject, Subscribe, Unsubscribe};
 use tokio::runtime::Handle;
 
 use crate::call::call_info::CallInfo;
@@ -58,11 +58,18 @@ struct Slot {
     number: u64,
 }
 
-/// The resource to which a call subscribes its member.
+/// The subscription of its member that a call begins or ends with its answer.
 struct Subscribing {
     subscriptions: Arc<Subscriptions>,
     number: u64,
     uri: String,
+    change: Change,
+}
+
+/// A change of a subscription.
+enum Change {
+    Begin,
+    End,
 }
 
 impl<S: Service> Server<S> {
@@ -80,13 +87,15 @@ impl<S: Service> Server<S> {
             Ok(reservation) => (Some(Arc::new(reservation)), None),
             Err(error) => (None, Some(error)),
         };
-        let subscribing = match &request {
-            ServerRequest::Subscribe(Subscribe { uri, .. }) if refusal.is_none() => {
-                let (subscriptions, uri) = (Arc::clone(&member.subscriptions), uri.clone());
-                Some(Subscribing { subscriptions, number: slot.number, uri })
-            }
+        let change = match &request {
+            ServerRequest::Subscribe(Subscribe { uri, .. }) => Some((uri, Change::Begin)),
+            ServerRequest::Unsubscribe(Unsubscribe { uri, .. }) => Some((uri, Change::End)),
             _ => None,
         };
+        let subscribing = change.filter(|_| refusal.is_none()).map(|(uri, change)| {
+            let (subscriptions, uri) = (Arc::clone(&member.subscriptions), uri.clone());
+            Subscribing { subscriptions, number: slot.number, uri, change }
+        });
         let session = match caller.conversation {
             Conversation::Session(session) => session,
             Conversation::Connection(_) => SessionId::STATELESS,
@@ -161,7 +170,7 @@ impl RunningCall {
             outcome => outcome,
         };
         let outcome = match (outcome, self.subscribing.take()) {
-            (Ok(_), Some(subscribing)) => subscribing.subscribe(self.context.queue()),
+            (Ok(_), Some(subscribing)) => subscribing.carry_out(self.context.queue()),
             (outcome, _) => outcome,
         };
         if let Some(access) = self.access.take() {
@@ -220,11 +229,16 @@ impl Drop for Slot {
 }
 
 impl Subscribing {
-    /// Keeps the subscription. Changes since its beginning are reported.
-    fn subscribe(self, queue: &SessionQueue) -> Result<ServerResult, ErrorObject> {
-        let missed = self.subscriptions.subscribe(self.number, &self.uri);
-        for (topic, uri) in missed.ok_or_else(|| self.subscriptions.full())? {
-            queue.updated_again(topic, uri);
+    /// Keeps the subscription, or forgets it. Changes since its beginning are reported.
+    fn carry_out(self, queue: &SessionQueue) -> Result<ServerResult, ErrorObject> {
+        match self.change {
+            Change::Begin => {
+                let missed = self.subscriptions.subscribe(self.number, &self.uri);
+                for (topic, uri) in missed.ok_or_else(|| self.subscriptions.full())? {
+                    queue.updated_again(topic, uri);
+                }
+            }
+            Change::End => self.subscriptions.unsubscribe(&self.uri),
         }
         Ok(ServerResult::Empty)
     }
