@@ -6,6 +6,7 @@ from protomcp import (
     CompletionResult, PromptArg, PromptMessage, ToolContext, ToolResult, completion, prompt, resource, resource_template,
     runner, tool,
 )
+from protomcp import protomcp_pb2 as pb
 from protomcp.runner import run
 
 
@@ -49,6 +50,13 @@ def steps(count: int, ctx: ToolContext) -> str:
         ctx.report_progress(step, count, f"step {step}")
         time.sleep(0.02)
     return f"took {count} steps"
+
+
+@tool("Says that a resource has changed.")
+def touch(uri: str) -> str:
+    # The package has no function for it.
+    runner.log._send_fn(pb.Envelope(resource_changed=pb.ResourceChangedNotification(uri=uri)))
+    return "touched"
 
 
 @resource("test://text", description="A text.", mime_type="text/plain")

@@ -7,6 +7,7 @@
 use std::process::Command;
 
 mod scenarios;
+mod subscriptions;
 mod wire;
 
 use protomcp_bufmcp::message::{CallToolRequest, CallToolResponse, Payload, call_tool_response, tool_content};

@@ -174,6 +174,35 @@ fn a_host_has_logs_and_cancels_through_proto_mcp() {
     assert_eq!(seen, expected);
 }
 
+/// Subscriptions to resources are the same through proto-mcp.
+#[test]
+fn a_host_hears_of_resources_through_proto_mcp() {
+    let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
+    for place in [&far, &of_direct] {
+        place.write("carriers.py", include_str!("../hosts/carriers.py"));
+    }
+    let server = Server::start_in(&far, &["carriers.py"], 0, &[]);
+    let direct = front(&of_direct, &["carriers.py"]);
+    let through = front(&sandbox, &["--upstream", &server.url()]);
+    let (updated, text, other) = ("notifications/resources/updated", "test://text", "test://other");
+    let [seen, expected] = [&through, &direct].map(|host| {
+        let place = host.now();
+        let ask = |method: &str, uri: &str| assert_eq!(host.ask(method, &json!({"uri": uri})), json!({}), "{method}");
+        let touch = |uris: [&str; 2]| uris.map(|uri| assert_eq!(host.text("touch", &json!({"uri": uri})), "touched"));
+        ask("resources/subscribe", text);
+        touch([other, text]);
+        host.notified(updated, place);
+        ask("resources/unsubscribe", text);
+        ask("resources/subscribe", other);
+        touch([text, other]);
+        host.wait_for("the last update", place, |message| message.value["params"]["uri"] == other);
+        let told = host.notifications(updated, place).into_iter();
+        told.map(|message| message.value["params"]["uri"].clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(expected, [json!(text), json!(other)]);
+    assert_eq!(seen, expected);
+}
+
 /// A message of proto-mcp may have 65,536 values, and JSON any number.
 #[test]
 fn a_log_with_many_values_passes_through_proto_mcp() {

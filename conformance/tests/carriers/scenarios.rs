@@ -13,6 +13,7 @@ use protomcp_bufmcp::message::{
 };
 use protomcp_conformance::eventually;
 
+use crate::carriers::subscriptions::{subscribe, subscriptions};
 use crate::carriers::wire::{Carrier, STREAMING, Scene, Wire, initialize, initialize_with};
 
 type Scenario = (&'static str, fn(&Scene));
@@ -42,10 +43,11 @@ pub(crate) const CONVERSATION: &[Scenario] = &[
     ("wrong envelopes", envelopes),
     ("progress and log messages", reports),
     ("one call is cancelled", cancelled_call),
+    ("subscriptions to resources", subscriptions),
     ("extensions that are not declared", undeclared),
 ];
 
-const NAMES: [&str; 6] = ["add", "broken", "repeat", "sleep_ms", "steps", "until_cancelled"];
+const NAMES: [&str; 7] = ["add", "broken", "repeat", "sleep_ms", "steps", "touch", "until_cancelled"];
 
 fn list(request: ListToolsRequest) -> Payload {
     Payload::ListToolsRequest(request)
@@ -60,7 +62,7 @@ fn tools(wire: &Wire, request: ListToolsRequest) -> (Vec<Tool>, String) {
 }
 
 #[track_caller]
-fn error(payload: Payload) -> ErrorResponse {
+pub(super) fn error(payload: Payload) -> ErrorResponse {
     match payload {
         Payload::ErrorResponse(error) => error,
         other => panic!("{other:?}"),
@@ -251,7 +253,7 @@ fn with_prompts(scene: &Scene) -> (Wire, ServerCapabilities) {
     declaring(scene, "prompts")
 }
 
-fn declaring(scene: &Scene, extension: &str) -> (Wire, ServerCapabilities) {
+pub(super) fn declaring(scene: &Scene, extension: &str) -> (Wire, ServerCapabilities) {
     let wire = scene.connect_as(None);
     match wire.ask(initialize_with(None, &[extension])) {
         Payload::InitializeResponse(response) => (wire, response.capabilities.unwrap_or_default()),
@@ -326,6 +328,7 @@ fn undeclared(scene: &Scene) {
     let wire = scene.connect();
     assert_eq!(error(wire.ask(list_prompts())).code, -32601);
     assert_eq!(error(wire.ask(Payload::CancelCall(CancelCall {}))).code, -32601);
+    assert_eq!(error(wire.ask(subscribe("test://text"))).code, -32601);
     let id = wire.send(reporting(2)).unwrap();
     let only = wire.next().unwrap();
     assert_eq!((only.id, text(&success(only.payload.unwrap()))), (id, "took 2 steps"));

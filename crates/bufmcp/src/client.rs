@@ -15,6 +15,7 @@ mod lanes;
 mod prompts;
 mod session;
 mod status;
+mod subscriptions;
 #[cfg(feature = "tls")]
 mod tls;
 

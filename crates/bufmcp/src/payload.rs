@@ -10,6 +10,9 @@ pub(crate) const LIST_CHANGED: u32 = 100;
 /// The numbers of the messages of peers that have both set `supports_streaming`. None of them is an answer.
 pub(crate) const STREAMING: RangeInclusive<u32> = 101..=104;
 
+/// The number of the message that announces a changed resource.
+pub(crate) const RESOURCE_UPDATED: u32 = 124;
+
 impl Payload {
     /// The number of this payload.
     pub(crate) fn number(&self) -> u32 {
@@ -37,6 +40,10 @@ impl Payload {
             Self::CompleteResponse(_) => 115,
             Self::ListTemplatesRequest(_) => 116,
             Self::ListTemplatesResponse(_) => 117,
+            Self::SubscribeRequest(_) => 120,
+            Self::SubscribeResponse(_) => 121,
+            Self::UnsubscribeRequest(_) => 122,
+            Self::ResourceUpdated(_) => RESOURCE_UPDATED,
         }
     }
 
@@ -51,6 +58,7 @@ impl Payload {
             Self::GetPromptRequest(_) => Some(113),
             Self::CompleteRequest(_) => Some(115),
             Self::ListTemplatesRequest(_) => Some(117),
+            Self::SubscribeRequest(_) | Self::UnsubscribeRequest(_) => Some(121),
             _ => None,
         }
     }
@@ -63,6 +71,11 @@ impl Payload {
     /// True for messages of the extension `prompts`.
     pub(crate) fn is_of_prompts(&self) -> bool {
         (110..=117).contains(&self.number())
+    }
+
+    /// True for messages of the extension `subscriptions`.
+    pub(crate) fn is_of_subscriptions(&self) -> bool {
+        (120..=RESOURCE_UPDATED).contains(&self.number())
     }
 }
 
@@ -88,6 +101,6 @@ mod tests {
             assert_eq!(raw.payload, number);
             kinds += 1;
         }
-        assert_eq!(kinds, 23);
+        assert_eq!(kinds, 27);
     }
 }

@@ -65,6 +65,7 @@ impl<S: Service> BinaryServer<S> {
             resources: capabilities.resources.map(changes),
             prompts: capabilities.prompts.map(changes),
             completion: capabilities.completions.is_some(),
+            subscriptions: capabilities.resources.is_some_and(|resources| resources.subscribe),
             streaming: match capabilities.logging {
                 Some(_) => Streaming::ProgressAndLogs,
                 None => Streaming::Progress,

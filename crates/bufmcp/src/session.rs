@@ -33,7 +33,7 @@ use crate::code;
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode, unknown_payload};
 use crate::message::mcp_message::Payload;
-use crate::message::{ListChanged, McpMessage};
+use crate::message::{ListChanged, McpMessage, ResourceUpdated};
 use crate::session::in_flight::{Entry, InFlight};
 use crate::session::token_verifier::Grant;
 use crate::session::verification::unverified;
@@ -134,8 +134,11 @@ impl BinarySession {
 
     /// The request in a payload. For a client without an extension its messages do not exist.
     fn call_of(&self, payload: Payload) -> Result<BinaryCall, Fault> {
-        let declares_prompts = self.agreement.as_ref().is_some_and(|agreed| agreed.declared.prompts);
-        if (payload.is_of_prompts() && !declares_prompts) || (payload.is_of_streaming() && !self.streams()) {
+        let Declared { prompts, subscriptions, .. } = self.declared();
+        let is_unknown = (payload.is_of_prompts() && !prompts)
+            || (payload.is_of_subscriptions() && !subscriptions)
+            || (payload.is_of_streaming() && !self.streams());
+        if is_unknown {
             return Err(unknown_payload(payload.number()));
         }
         BinaryCall::of(payload).ok_or_else(|| Fault::new(code::INVALID_REQUEST, "a response is not a request"))
@@ -198,11 +201,21 @@ impl BinarySession {
 
     /// Tells the client that a list has changed, if it wants to know. True if a frame was made.
     pub fn list_changed(&mut self, mut changed: ListChanged) -> bool {
-        let declared = self.agreement.as_ref().map(|agreed| agreed.declared).unwrap_or_default();
+        let declared = self.declared();
         changed.prompts &= declared.prompts;
         let wants = declared.notifications && changed != ListChanged::default();
         let is_open = self.state == State::Open;
         wants && is_open && self.send(&McpMessage { id: 0, payload: Some(Payload::ListChanged(changed)) }).is_ok()
+    }
+
+    /// Tells the client that a resource has changed, if it has declared `subscriptions`. The caller knows which ones it
+    /// watches. True if a frame was made.
+    pub fn resource_updated(&mut self, uri: &str) -> bool {
+        if !self.declared().subscriptions || self.state != State::Open {
+            return false;
+        }
+        let updated = Payload::ResourceUpdated(ResourceUpdated { uri: uri.to_owned() });
+        self.send(&McpMessage { id: 0, payload: Some(updated) }).is_ok()
     }
 
     /// The client has sent a frame that is too large to be read: it gets an error, and the conversation is over.
@@ -279,6 +292,11 @@ impl BinarySession {
         self.state == State::Open && self.waiting.is_none() && is_free
     }
 
+    /// True if a notice of the server has room. Until then it waits where notices are bounded.
+    pub(crate) fn has_room_for_notices(&self) -> bool {
+        self.outbound.messages() < MAX_UNREAD
+    }
+
     /// True if the conversation is over. Frames may be left.
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -295,6 +313,11 @@ impl BinarySession {
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<str>> {
         self.principal.as_ref()
+    }
+
+    /// The extensions that the client has declared.
+    fn declared(&self) -> Declared {
+        self.agreement.as_ref().map(|agreed| agreed.declared).unwrap_or_default()
     }
 
     fn unreadable(&mut self, unreadable: &Unreadable) {

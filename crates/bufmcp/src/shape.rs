@@ -70,6 +70,10 @@ pub(crate) static MESSAGE: Shape = Shape {
         (115, &COMPLETE_RESPONSE),
         (116, &PLAIN),
         (117, &LIST_TEMPLATES_RESPONSE),
+        (120, &PLAIN),
+        (121, &PLAIN),
+        (122, &PLAIN),
+        (124, &PLAIN),
     ],
 };
 
@@ -90,7 +94,7 @@ mod tests {
         let mut compared = BTreeSet::new();
         compare(&set, ".buf.mcp.v1.MCPMessage", &MESSAGE, &mut compared);
         // The messages of `mcp.proto`, the entries of its maps, `Any`, and `Struct` with the three inside it.
-        assert_eq!(compared.len(), 39 + 14 + 1 + 4, "{compared:?}");
+        assert_eq!(compared.len(), 43 + 14 + 1 + 4, "{compared:?}");
     }
 
     /// Compares a message and all messages in it.

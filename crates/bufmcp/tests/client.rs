@@ -4,6 +4,7 @@ mod connecting;
 mod reports;
 mod round_trip;
 mod streaming;
+mod subscriptions;
 mod table;
 
 use protomcp_bufmcp::BinaryClientConfig;

@@ -52,7 +52,7 @@ Error: 1 code int32, 2 message string, 3 data{string string}
 ";
 
 /// Messages that version 1.0 does not have.
-const EXTENSIONS: [&str; 16] = [
+const EXTENSIONS: [&str; 20] = [
     "ListChanged",
     "CallProgress",
     "CallLog",
@@ -69,6 +69,10 @@ const EXTENSIONS: [&str; 16] = [
     "ListTemplatesRequest",
     "ListTemplatesResponse",
     "ResourceTemplate",
+    "SubscribeRequest",
+    "UnsubscribeRequest",
+    "SubscribeResponse",
+    "ResourceUpdated",
 ];
 
 #[test]
@@ -139,6 +143,10 @@ fn extensions_have_these_numbers() {
         "MCPMessage 115 complete_response|CompleteResponse",
         "MCPMessage 116 list_templates_request|ListTemplatesRequest",
         "MCPMessage 117 list_templates_response|ListTemplatesResponse",
+        "MCPMessage 120 subscribe_request|SubscribeRequest",
+        "MCPMessage 121 subscribe_response|SubscribeResponse",
+        "MCPMessage 122 unsubscribe_request|UnsubscribeRequest",
+        "MCPMessage 124 resource_updated|ResourceUpdated",
         "ServerCapabilities 16 supports_completion bool",
         "ServerCapabilities 17 supports_logging bool",
         "ResourceCapabilities 16 supports_templates bool",

@@ -3,5 +3,6 @@
 mod opening;
 mod requests;
 mod streaming;
+mod subscriptions;
 pub(crate) mod table;
 mod verification;

@@ -18,8 +18,8 @@ use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
-use crate::message::CallLog;
 use crate::message::mcp_message::Payload;
+use crate::message::{CallLog, ResourceUpdated};
 use crate::report::CallReport;
 use crate::stream::{BATCH, Incoming, Outgoing, now, until};
 
@@ -31,6 +31,8 @@ pub(super) enum Command {
     Forget,
     /// Pass log messages that belong to no call to this function.
     OnLog(OnLog),
+    /// Pass the URIs of changed resources to this function.
+    OnUpdate(OnUpdate),
     /// End the conversation.
     Close,
 }
@@ -46,6 +48,9 @@ pub(super) struct NewRequest {
 
 /// A function for log messages that belong to no call.
 pub(super) type OnLog = Box<dyn FnMut(CallLog) + Send>;
+
+/// A function for the URIs of changed resources.
+pub(super) type OnUpdate = Box<dyn FnMut(String) + Send>;
 
 /// A function for the reports of a call.
 pub(super) type OnReport = Box<dyn FnMut(CallReport) + Send>;
@@ -64,6 +69,7 @@ pub(super) struct Driver {
     commands: mpsc::UnboundedReceiver<Command>,
     waiting: HashMap<u64, Waiting>,
     on_log: Option<OnLog>,
+    on_update: Option<OnUpdate>,
     status: watch::Sender<Status>,
     changes: watch::Sender<Changed>,
     incoming: Incoming,
@@ -91,6 +97,7 @@ impl Driver {
             commands,
             waiting: HashMap::new(),
             on_log: None,
+            on_update: None,
             status,
             changes,
             outgoing: Outgoing::default(),
@@ -169,6 +176,7 @@ impl Driver {
             }
             Event::Command(Some(Command::Forget)) => self.forget(),
             Event::Command(Some(Command::OnLog(on_log))) => self.on_log = Some(on_log),
+            Event::Command(Some(Command::OnUpdate(on_update))) => self.on_update = Some(on_update),
             Event::Command(Some(Command::Close) | None) => self.session.close(BinaryCloseReason::Requested),
             Event::Time => self.session.handle_timeout(now()),
         }
@@ -217,6 +225,11 @@ impl Driver {
                     }
                 }
                 BinaryClientEvent::ListChanged(changed) => self.changes.send_modify(|changes| changes.add(changed)),
+                BinaryClientEvent::ResourceUpdated(ResourceUpdated { uri }) => {
+                    if let Some(on_update) = &mut self.on_update {
+                        pass(on_update, uri);
+                    }
+                }
                 BinaryClientEvent::Reported(fault) => {
                     tracing::warn!(code = fault.code, "the server reports: {}", fault.message);
                 }

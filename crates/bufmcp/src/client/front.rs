@@ -30,6 +30,8 @@ impl BinaryClient {
                 let (level, logger, data) = log_from_proto(log);
                 front.log(Audience::Everyone, level, logger.as_deref(), &data);
             });
+            let front = handle.clone();
+            self.on_update(move |uri| front.resource_updated(&uri));
             let following = follow(self, handle);
             let serving = server.serve(far);
             tokio::pin!(serving);

@@ -212,14 +212,17 @@ impl BinaryClient {
     /// sends them after a call that [asks for log messages](BinaryClient::call_tool_with_reports), from the level of that
     /// call on. The function runs in the task of the conversation, so it must not block. If it panics, the log has it.
     pub fn on_log(&self, on_log: impl FnMut(CallLog) + Send + 'static) {
-        // Without a receiver it is over already.
-        drop(self.conversation.commands.send(Command::OnLog(Box::new(on_log))));
+        self.command(Command::OnLog(Box::new(on_log)));
     }
 
     /// Ends the conversation: requests without an answer fail.
     pub fn close(&self) {
+        self.command(Command::Close);
+    }
+
+    pub(super) fn command(&self, command: Command) {
         // Without a receiver it is over already.
-        drop(self.conversation.commands.send(Command::Close));
+        drop(self.conversation.commands.send(command));
     }
 
     /// Waits until the conversation is over.

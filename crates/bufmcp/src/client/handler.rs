@@ -7,7 +7,7 @@ use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListCapability,
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTools, ListToolsResult, Method as _, RawJson, ReadResource, ReadResourceResult,
-    ServerCapabilities,
+    ServerCapabilities, Subscribe, Unsubscribe,
 };
 
 use crate::client::driver::OnReport;
@@ -128,6 +128,13 @@ impl BinaryBackend {
         prompts.map(|_| ()).ok_or_else(|| ErrorObject::method_not_found(method))
     }
 
+    /// True if clients may subscribe to resources. Several sessions would end each other's subscriptions, which are the
+    /// conversation's, so only a session that has it for itself may.
+    fn takes_subscriptions(&self) -> bool {
+        let resources = self.client.server().capabilities.resources;
+        self.waits_for_end && resources.is_some_and(|resources| resources.supports_subscribe)
+    }
+
     /// The tool with this name; a name that is not known may be new.
     async fn tool(&self, name: &str) -> Result<Tool, ErrorObject> {
         let find = |tools: &[Tool]| tools.iter().find(|tool| tool.name == name).cloned();
@@ -157,7 +164,10 @@ impl Handler for BinaryBackend {
         let list = |list_changed| ListCapability { list_changed, subscribe: false };
         let mut capabilities = ServerCapabilities::default();
         capabilities.tools = server.capabilities.tools.map(|tools| list(tools.supports_list_changed));
-        capabilities.resources = server.capabilities.resources.map(|resources| list(resources.supports_list_changed));
+        capabilities.resources = server.capabilities.resources.map(|resources| ListCapability {
+            list_changed: resources.supports_list_changed,
+            subscribe: self.takes_subscriptions(),
+        });
         capabilities.prompts = server.capabilities.prompts.map(|prompts| list(prompts.supports_list_changed));
         capabilities.logging = server.capabilities.supports_logging.then_some(RawJson::EMPTY_OBJECT);
         capabilities.completions = server.capabilities.supports_completion.then_some(RawJson::EMPTY_OBJECT);
@@ -220,6 +230,16 @@ impl Handler for BinaryBackend {
         let this = self.of(&context);
         let all = this.answered(this.client.all_templates().await).await?;
         Ok(ListResourceTemplatesResult::of(&all.into_iter().map(template_from_proto).collect::<Vec<_>>()))
+    }
+
+    async fn subscribe(&self, request: Subscribe, context: Context) -> Result<(), ErrorObject> {
+        let this = self.of(&context);
+        this.answered(this.client.subscribe(request.uri).await).await
+    }
+
+    async fn unsubscribe(&self, request: Unsubscribe, context: Context) -> Result<(), ErrorObject> {
+        let this = self.of(&context);
+        this.answered(this.client.unsubscribe(request.uri).await).await
     }
 
     async fn list_prompts(&self, _: ListPrompts, context: Context) -> Result<ListPromptsResult, ErrorObject> {

@@ -12,15 +12,15 @@ use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::lanes::{Added, Lane, Lanes};
 use crate::code;
-use crate::extensions::{NOTIFICATIONS, PROMPTS, WKT_BUILTIN};
+use crate::extensions::{NOTIFICATIONS, PROMPTS, SUBSCRIPTIONS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode_with};
 use crate::message::mcp_message::Payload;
 use crate::message::{
     CallLog, CallProgress, CallToolResponse, CancelCall, ClientCapabilities, InitializeRequest, InitializeResponse,
-    ListChanged, McpMessage, ServerCapabilities, call_tool_response,
+    ListChanged, McpMessage, ResourceUpdated, ServerCapabilities, call_tool_response,
 };
-use crate::payload::{LIST_CHANGED, STREAMING};
+use crate::payload::{LIST_CHANGED, RESOURCE_UPDATED, STREAMING};
 use crate::reference::Numbering;
 use crate::report::CallReport;
 use crate::version::Version;
@@ -91,6 +91,8 @@ pub enum BinaryClientEvent {
     Answer(u64, Result<Payload, BinaryCallError>),
     /// A list of the server has changed.
     ListChanged(ListChanged),
+    /// A resource of the server has changed.
+    ResourceUpdated(ResourceUpdated),
     /// The server reports an error that belongs to no request.
     Reported(Fault),
     /// A report of a call, or another message that answers no request, cannot be read. The conversation goes on.
@@ -261,7 +263,8 @@ impl BinaryClientSession {
         if let Some(token) = &self.config.token {
             metadata.insert("authorization".to_owned(), format!("Bearer {token}"));
         }
-        let declared = [NOTIFICATIONS, PROMPTS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
+        let declared =
+            [NOTIFICATIONS, PROMPTS, SUBSCRIPTIONS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
         let capabilities = ClientCapabilities {
             supports_bsr_refs: self.config.bsr_refs,
             supports_streaming: true,
@@ -322,6 +325,9 @@ impl BinaryClientSession {
             (Payload::ListChanged(changed), _) if id == 0 => {
                 self.events.push_back(BinaryClientEvent::ListChanged(changed));
             }
+            (Payload::ResourceUpdated(updated), _) if id == 0 => {
+                self.events.push_back(BinaryClientEvent::ResourceUpdated(updated));
+            }
             (Payload::ErrorResponse(error), None) if id == 0 => {
                 self.events.push_back(BinaryClientEvent::Reported(error.into()));
             }
@@ -350,7 +356,11 @@ impl BinaryClientSession {
 
     /// True if a message that cannot be read is not the answer to a request: the request waits on.
     fn is_notice(&self, unreadable: &Unreadable) -> bool {
-        unreadable.payload.is_some_and(|number| number == LIST_CHANGED || (self.streams && STREAMING.contains(&number)))
+        let is_notice = |number| match number {
+            LIST_CHANGED | RESOURCE_UPDATED => true,
+            number => self.streams && STREAMING.contains(&number),
+        };
+        unreadable.payload.is_some_and(is_notice)
     }
 
     /// Takes a report. It has no effect without such a call, or if progress does not grow.

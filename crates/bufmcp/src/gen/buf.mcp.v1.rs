@@ -7,7 +7,7 @@ pub struct McpMessage {
     pub id: u64,
     #[prost(
         oneof = "mcp_message::Payload",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 101, 103, 104, 110, 111, 112, 113, 114, 115, 116, 117"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 101, 103, 104, 110, 111, 112, 113, 114, 115, 116, 117, 120, 121, 122, 124"
     )]
     pub payload: ::core::option::Option<mcp_message::Payload>,
 }
@@ -67,6 +67,16 @@ pub mod mcp_message {
         ListTemplatesRequest(super::ListTemplatesRequest),
         #[prost(message, tag = "117")]
         ListTemplatesResponse(super::ListTemplatesResponse),
+        /// Extension `subscriptions`. A SubscribeResponse answers both requests.
+        #[prost(message, tag = "120")]
+        SubscribeRequest(super::SubscribeRequest),
+        #[prost(message, tag = "121")]
+        SubscribeResponse(super::SubscribeResponse),
+        #[prost(message, tag = "122")]
+        UnsubscribeRequest(super::UnsubscribeRequest),
+        /// From the server, with id 0.
+        #[prost(message, tag = "124")]
+        ResourceUpdated(super::ResourceUpdated),
     }
 }
 impl ::prost::Name for McpMessage {
@@ -205,6 +215,7 @@ impl ::prost::Name for ToolCapabilities {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResourceCapabilities {
+    /// Extension `subscriptions`: the server sends ResourceUpdated. False for clients that have not declared it.
     #[prost(bool, tag = "1")]
     pub supports_subscribe: bool,
     #[prost(bool, tag = "2")]
@@ -950,6 +961,66 @@ impl ::prost::Name for ResourceTemplate {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/buf.mcp.v1.ResourceTemplate".into()
+    }
+}
+/// Extension `subscriptions`: asks for a ResourceUpdated when the resource changes, until the end of the conversation.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SubscribeRequest {
+    #[prost(string, tag = "1")]
+    pub uri: ::prost::alloc::string::String,
+}
+impl ::prost::Name for SubscribeRequest {
+    const NAME: &'static str = "SubscribeRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.SubscribeRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.SubscribeRequest".into()
+    }
+}
+/// Extension `subscriptions`: ends a subscription. Without one it has no effect.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnsubscribeRequest {
+    #[prost(string, tag = "1")]
+    pub uri: ::prost::alloc::string::String,
+}
+impl ::prost::Name for UnsubscribeRequest {
+    const NAME: &'static str = "UnsubscribeRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.UnsubscribeRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.UnsubscribeRequest".into()
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SubscribeResponse {}
+impl ::prost::Name for SubscribeResponse {
+    const NAME: &'static str = "SubscribeResponse";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.SubscribeResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.SubscribeResponse".into()
+    }
+}
+/// Extension `subscriptions`: a resource has changed. Several changes may be one message.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResourceUpdated {
+    #[prost(string, tag = "1")]
+    pub uri: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ResourceUpdated {
+    const NAME: &'static str = "ResourceUpdated";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ResourceUpdated".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ResourceUpdated".into()
     }
 }
 /// The levels of log messages (RFC 5424), the least severe first.

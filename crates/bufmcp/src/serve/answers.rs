@@ -9,7 +9,9 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use prost::Message;
 use protomcp_session::Extensions;
-use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
+use protomcp_types::{
+    CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Subscribe, Tool, ToolName, Unsubscribe,
+};
 use tokio::sync::Semaphore;
 
 use crate::code;
@@ -22,13 +24,14 @@ use crate::fault::Fault;
 use crate::message::mcp_message::Payload;
 use crate::message::{
     self, CallToolRequest, CallToolResponse, ListToolsRequest, ListToolsResponse, ReadResourceRequest,
-    ReadResourceResponse,
+    ReadResourceResponse, SubscribeRequest, SubscribeResponse, UnsubscribeRequest,
 };
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageBudget, RefFilter, search};
 use crate::serve::call_reports::CallReports;
 use crate::serve::catalog::{Catalog, Tools};
+use crate::serve::mcp::served_method::ServedMethod;
 use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::shared::Shared;
 use crate::serve::turn::spend;
@@ -92,6 +95,12 @@ impl Answers {
                 BinaryCall::Complete(request) => Box::pin(self.complete(request)).await.map(Payload::CompleteResponse),
                 BinaryCall::ListTemplates(request) => {
                     Box::pin(self.list_templates(&request)).await.map(Payload::ListTemplatesResponse)
+                }
+                BinaryCall::Subscribe(SubscribeRequest { uri }) => {
+                    Box::pin(self.change_subscription::<Subscribe>(Subscribe::new(uri))).await
+                }
+                BinaryCall::Unsubscribe(UnsubscribeRequest { uri }) => {
+                    Box::pin(self.change_subscription::<Unsubscribe>(Unsubscribe::new(uri))).await
                 }
             }
         };
@@ -222,19 +231,27 @@ impl Answers {
         })
     }
 
+    /// Begins or ends a subscription, which the membership keeps.
+    async fn change_subscription<M: ServedMethod>(&self, params: M::Params) -> Result<Payload, Fault> {
+        self.mcp.request::<M>(params).await.map_err(not_found)?;
+        Ok(Payload::SubscribeResponse(SubscribeResponse {}))
+    }
+
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
         let outcome = self.mcp.request::<ReadResource>(ReadResource::new(request.uri)).await;
-        let Outcome { result, reservation: _reservation } = outcome.map_err(|mut fault| {
-            // Servers of MCP use one of two codes for it, version 1.0 the older one.
-            if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
-                fault.code = code::RESOURCE_NOT_FOUND;
-            }
-            fault
-        })?;
+        let Outcome { result, reservation: _reservation } = outcome.map_err(not_found)?;
         let bytes = result.contents.iter().map(JsonBuf::len).sum();
         let convert = move || result.contents.iter().map(contents_to_proto).collect::<Result<_, _>>();
         Ok(ReadResourceResponse { contents: self.mcp.worker.run(bytes, convert).await? })
     }
+}
+
+/// Servers of MCP use one of two codes for a resource that is not there, version 1.0 the older one.
+fn not_found(mut fault: Fault) -> Fault {
+    if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
+        fault.code = code::RESOURCE_NOT_FOUND;
+    }
+    fault
 }
 
 /// The exact arguments, which must agree with those that were checked.

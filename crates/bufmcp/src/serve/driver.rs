@@ -139,7 +139,7 @@ impl<S: Service> Driver<S> {
     /// Waits for the next event. It writes when nothing else is ready, so that a burst of answers is one write.
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let deadline = self.deadline();
-        let reads = self.reads();
+        let (reads, takes_notices) = (self.reads(), self.takes_notices());
         let notice = async {
             match &mut self.membership {
                 Some(membership) => membership.next().await,
@@ -167,7 +167,7 @@ impl<S: Service> Driver<S> {
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
             read = self.incoming.read(reader), if reads => Event::Read(read),
             // Behind what the client sends: a server may log without end.
-            notice = notice => Event::Notice(notice),
+            notice = notice, if takes_notices => Event::Notice(notice),
             () = reported, if streams => Event::Reported,
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
@@ -178,6 +178,11 @@ impl<S: Service> Driver<S> {
     /// True if the client may send more.
     fn reads(&self) -> bool {
         !self.has_ended && self.session.has_room()
+    }
+
+    /// True if there is room for a notice of the server; at its end there is.
+    fn takes_notices(&self) -> bool {
+        self.session.has_room_for_notices() || self.is_shutting_down
     }
 
     fn handle(&mut self, event: Event) -> Result<(), BinaryServeError> {
@@ -376,12 +381,20 @@ impl<S: Service> Driver<S> {
         )
     }
 
-    /// Lets the client know that a list has changed, or what the server logs. It declares nothing that it could be asked.
+    /// Lets the client know that a list or a resource has changed, or what the server logs. It declares nothing that it
+    /// could be asked.
     fn notice(&mut self, notice: MemberNotice) {
         let MemberNotice::Notification(Notification { method, params }) = notice else { return };
         if method == method::LOG {
             let sent = self.running.log_of(&params).map(|log| self.session.report(0, log));
             self.session.add_dropped_reports(usize::from(matches!(sent, Some(Err(_)))));
+            return;
+        }
+        if method == method::RESOURCE_UPDATED {
+            let uri = params.member("uri").and_then(|uri| uri.to::<String>().ok());
+            if let Some(uri) = uri {
+                self.session.resource_updated(&uri);
+            }
             return;
         }
         let changed = ListChanged {

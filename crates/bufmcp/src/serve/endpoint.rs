@@ -55,8 +55,8 @@ pub struct BinaryAnswer {
 }
 
 impl<S: Service> BinaryServer<S> {
-    /// The same server for requests without a conversation. Changes of lists are not announced there, and calls have no
-    /// reports.
+    /// The same server for requests without a conversation. Changes of lists and resources are not announced there, and
+    /// calls have no reports.
     #[must_use]
     pub fn endpoint(&self) -> BinaryEndpoint {
         let mut shared = self.shared.clone();
@@ -65,6 +65,7 @@ impl<S: Service> BinaryServer<S> {
         for changes in [tools, resources, prompts].into_iter().flatten() {
             *changes = Changes::Silent;
         }
+        session.features.subscriptions = false;
         session.features.streaming = Streaming::Unsupported;
         let server: Server<S> = self.server.clone();
         BinaryEndpoint { server: Arc::new(server), shared: Arc::new(shared) }

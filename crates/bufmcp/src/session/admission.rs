@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::code;
-use crate::extensions::{NOTIFICATIONS, PROMPTS, WKT_BUILTIN};
+use crate::extensions::{NOTIFICATIONS, PROMPTS, SUBSCRIPTIONS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::message::{
     InitializeRequest, InitializeResponse, PromptCapabilities, ResourceCapabilities, ServerCapabilities,
@@ -54,7 +54,9 @@ pub(crate) fn admit(
         | BinaryCall::ReadResource(_)
         | BinaryCall::ListPrompts(_)
         | BinaryCall::Complete(_)
-        | BinaryCall::ListTemplates(_) => limits.request_timeout,
+        | BinaryCall::ListTemplates(_)
+        | BinaryCall::Subscribe(_)
+        | BinaryCall::Unsubscribe(_) => limits.request_timeout,
     };
     if config.requires_token() && principal.is_none() {
         if let Some(tokens) = &config.tokens {
@@ -131,6 +133,7 @@ pub(crate) fn agree(
     let declared = Declared {
         notifications: declares(NOTIFICATIONS),
         prompts: declares(PROMPTS),
+        subscriptions: declares(SUBSCRIPTIONS),
         streaming: client.supports_streaming && features.streaming != Streaming::Unsupported,
     };
     let agreement = Agreement {
@@ -151,14 +154,14 @@ pub(crate) fn agree(
 
 /// The capabilities of a server, as far as the client has them, too.
 fn capabilities(features: Features, agreement: &Agreement) -> ServerCapabilities {
-    let Declared { notifications, prompts, streaming } = agreement.declared;
+    let Declared { notifications, prompts, subscriptions, streaming } = agreement.declared;
     let announced = |changes: Changes| changes == Changes::Announced && notifications;
     ServerCapabilities {
         supports_bsr_refs: agreement.bsr_refs,
         supports_streaming: streaming,
         tools: features.tools.map(|tools| ToolCapabilities { supports_list_changed: announced(tools) }),
         resources: features.resources.map(|resources| ResourceCapabilities {
-            supports_subscribe: false,
+            supports_subscribe: features.subscriptions && subscriptions,
             supports_list_changed: announced(resources),
             supports_templates: prompts,
         }),

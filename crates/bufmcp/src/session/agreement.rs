@@ -24,11 +24,14 @@ pub struct Agreement {
 
 /// Extensions of a client, from its capabilities: from `experimental`, but for `streaming`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each extension is declared by itself")]
 pub struct Declared {
     /// `notifications`: the client takes `ListChanged`.
     pub notifications: bool,
     /// `prompts`: the client takes prompts, completions and templates of resources.
     pub prompts: bool,
+    /// `subscriptions`: the client subscribes to resources, and takes `ResourceUpdated`.
+    pub subscriptions: bool,
     /// The client takes reports of calls, and may cancel requests: it has set `supports_streaming`, as the server has.
     pub streaming: bool,
 }

@@ -89,6 +89,8 @@ pub struct Features {
     pub prompts: Option<Changes>,
     /// The server completes arguments of prompts and of templates.
     pub completion: bool,
+    /// The server tells of changes of a resource. Clients may subscribe that have declared the extension.
+    pub subscriptions: bool,
     /// The server reports on calls that run.
     pub streaming: Streaming,
 }

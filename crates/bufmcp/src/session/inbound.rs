@@ -9,7 +9,7 @@ use crate::authorization::Authorization;
 use crate::message::mcp_message::Payload;
 use crate::message::{
     CallToolRequest, CompleteRequest, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, ListTemplatesRequest,
-    ListToolsRequest, ReadResourceRequest,
+    ListToolsRequest, ReadResourceRequest, SubscribeRequest, UnsubscribeRequest,
 };
 use crate::session::agreement::Agreement;
 
@@ -41,6 +41,10 @@ pub enum BinaryCall {
     Complete(CompleteRequest),
     /// A page of the templates of resources.
     ListTemplates(ListTemplatesRequest),
+    /// The beginning of a subscription to a resource.
+    Subscribe(SubscribeRequest),
+    /// The end of a subscription.
+    Unsubscribe(UnsubscribeRequest),
 }
 
 impl BinaryCall {
@@ -55,6 +59,8 @@ impl BinaryCall {
             Payload::GetPromptRequest(request) => Self::GetPrompt(request),
             Payload::CompleteRequest(request) => Self::Complete(request),
             Payload::ListTemplatesRequest(request) => Self::ListTemplates(request),
+            Payload::SubscribeRequest(request) => Self::Subscribe(request),
+            Payload::UnsubscribeRequest(request) => Self::Unsubscribe(request),
             _ => return None,
         })
     }
@@ -75,6 +81,8 @@ impl BinaryCall {
             }
             Self::Complete(request) => request.encoded_len() + request.context.len() * ENTRY,
             Self::ListTemplates(request) => request.encoded_len(),
+            Self::Subscribe(request) => request.encoded_len(),
+            Self::Unsubscribe(request) => request.encoded_len(),
         }
     }
 }

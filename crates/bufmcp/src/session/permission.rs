@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_types::{
     CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method as _,
-    ReadResource,
+    ReadResource, Subscribe, Unsubscribe,
 };
 
 use crate::fault::Fault;
@@ -36,6 +36,8 @@ impl Permission {
             BinaryCall::GetPrompt(request) => (self.0)(GetPrompt::NAME, Some(&request.name)),
             BinaryCall::Complete(_) => (self.0)(Complete::NAME, None),
             BinaryCall::ListTemplates(_) => (self.0)(ListResourceTemplates::NAME, None),
+            BinaryCall::Subscribe(request) => (self.0)(Subscribe::NAME, Some(&request.uri)),
+            BinaryCall::Unsubscribe(request) => (self.0)(Unsubscribe::NAME, Some(&request.uri)),
         }
     }
 }

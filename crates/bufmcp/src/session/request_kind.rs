@@ -29,7 +29,9 @@ impl RequestKind {
             | BinaryCall::ListPrompts(_)
             | BinaryCall::GetPrompt(_)
             | BinaryCall::Complete(_)
-            | BinaryCall::ListTemplates(_) => Self::Other,
+            | BinaryCall::ListTemplates(_)
+            | BinaryCall::Subscribe(_)
+            | BinaryCall::Unsubscribe(_) => Self::Other,
         }
     }
 

@@ -72,6 +72,6 @@ impl BinarySession {
 
     /// True if both sides have set `supports_streaming`.
     pub(super) fn streams(&self) -> bool {
-        self.agreement.as_ref().is_some_and(|agreed| agreed.declared.streaming)
+        self.declared().streaming
     }
 }

@@ -117,8 +117,8 @@ fn an_unreadable_report_ends_neither_call_nor_conversation() {
         table.session.receive(table.now, decoded);
         assert_eq!(table.events(), [BinaryClientEvent::Dropped(unreadable(of, 103))]);
     }
-    // A changed list, and reports of a version that this client does not know.
-    for number in [100, 101, 102, 104] {
+    // A changed list or resource, and reports of a version that this client does not know.
+    for number in [100, 101, 102, 104, 124] {
         table.session.receive(table.now, Err(unreadable(id, number)));
         assert_eq!(table.events(), [BinaryClientEvent::Dropped(unreadable(id, number))]);
     }

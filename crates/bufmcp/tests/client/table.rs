@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use protomcp_bufmcp::message::{
     CallToolRequest, CallToolResponse, Error, ErrorResponse, InitializeRequest, InitializeResponse, ListChanged,
-    ListToolsRequest, ListToolsResponse, McpMessage, Payload, call_tool_response,
+    ListToolsRequest, ListToolsResponse, McpMessage, Payload, ResourceUpdated, call_tool_response,
 };
 use protomcp_bufmcp::{
     BinaryCallError, BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, Fault,
@@ -88,7 +88,7 @@ fn the_first_message_says_who_and_what() {
     let capabilities = capabilities.unwrap();
     assert!(capabilities.supports_bsr_refs && capabilities.supports_streaming);
     assert_eq!(capabilities.encodings, ["protobuf"]);
-    let declared = ["notifications", "prompts"].map(|name| (name.to_owned(), true));
+    let declared = ["notifications", "prompts", "subscriptions"].map(|name| (name.to_owned(), true));
     assert_eq!(capabilities.experimental, BTreeMap::from(declared));
 }
 
@@ -244,8 +244,11 @@ fn messages_without_a_request_are_events() {
     let changed = ListChanged { tools: true, ..ListChanged::default() };
     table.receive(0, Payload::ListChanged(changed));
     table.receive(0, Payload::ErrorResponse(ErrorResponse { code: -32013, ..ErrorResponse::default() }));
-    let reported = Fault::new(-32013, "");
-    assert_eq!(table.events(), [BinaryClientEvent::ListChanged(changed), BinaryClientEvent::Reported(reported)]);
+    let updated = ResourceUpdated { uri: "t:a".into() };
+    table.receive(0, Payload::ResourceUpdated(updated.clone()));
+    let reported = BinaryClientEvent::Reported(Fault::new(-32013, ""));
+    let updated = BinaryClientEvent::ResourceUpdated(updated);
+    assert_eq!(table.events(), [BinaryClientEvent::ListChanged(changed), reported, updated]);
 }
 
 #[test]

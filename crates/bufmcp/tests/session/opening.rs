@@ -226,7 +226,7 @@ fn with_prompts() -> SessionConfig {
 }
 
 /// A first message that declares these extensions.
-fn declaring(names: &[&str]) -> Payload {
+pub(super) fn declaring(names: &[&str]) -> Payload {
     initialize(|request| {
         let names = names.iter().map(|name| ((*name).to_owned(), true));
         request.capabilities.as_mut().unwrap().experimental.extend(names);

@@ -29,7 +29,8 @@ impl<S: Service> Driver<S> {
         {
             self.handle(Event::Read(read))?;
         }
-        if let Some(membership) = &mut self.membership
+        if self.takes_notices()
+            && let Some(membership) = &mut self.membership
             && let Some(notice) = unconstrained(membership.next()).now_or_never()
         {
             self.handle(Event::Notice(notice))?;

@@ -2,7 +2,8 @@
 
 use protomcp_server::{ServerRequest, ServerResult};
 use protomcp_types::{
-    CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, ReadResource,
+    CallTool, Complete, Empty, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method,
+    ReadResource, Subscribe, Unsubscribe,
 };
 use serde::de::DeserializeOwned;
 
@@ -32,4 +33,19 @@ macro_rules! served {
     };
 }
 
+macro_rules! served_empty {
+    ($($name:ident),*) => {
+        $(impl ServedMethod for $name {
+            fn request(params: Self) -> ServerRequest {
+                ServerRequest::$name(params)
+            }
+
+            fn result(result: ServerResult) -> Option<Empty> {
+                matches!(result, ServerResult::Empty).then_some(Empty {})
+            }
+        })*
+    };
+}
+
 served!(CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource);
+served_empty!(Subscribe, Unsubscribe);
