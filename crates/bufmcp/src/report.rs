@@ -15,7 +15,7 @@ pub enum CallReport {
 }
 
 /// A report as a frame. A message in memory may take many times the bytes of its frame.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ReportFrame {
     /// Of a report of progress.
     pub(crate) progress: Option<f64>,

@@ -15,6 +15,7 @@ mod endpoint;
 mod error;
 mod large_values;
 mod line_budget;
+mod log_frames;
 mod mcp;
 mod peer;
 mod peer_transport;
@@ -79,6 +80,7 @@ impl<S: Service> BinaryServer<S> {
             cursors: CursorKey::random(),
             rates: None,
             large_work: LargeWork::default(),
+            logs: Arc::default(),
         };
         Self { server, shared }
     }

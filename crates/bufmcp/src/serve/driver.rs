@@ -386,8 +386,11 @@ impl<S: Service> Driver<S> {
     fn notice(&mut self, notice: MemberNotice) {
         let MemberNotice::Notification(Notification { method, params }) = notice else { return };
         if method == method::LOG {
-            let sent = self.running.log_of(&params).map(|log| self.session.report(0, log));
-            self.session.add_dropped_reports(usize::from(matches!(sent, Some(Err(_)))));
+            match self.running.log_of(&params, &self.shared) {
+                Some(Ok(log)) => _ = self.session.pass(0, log),
+                Some(Err(_)) => self.session.add_dropped_reports(1),
+                None => {}
+            }
             return;
         }
         if method == method::RESOURCE_UPDATED {

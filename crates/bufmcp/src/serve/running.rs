@@ -9,12 +9,13 @@ use protomcp_fair::{FutureSet, Reservation};
 use protomcp_session::Session;
 use protomcp_types::{Level, Params};
 
-use crate::convert::reports::log_to_proto;
 use crate::fault::Fault;
+use crate::frame::FrameTooLarge;
 use crate::message::mcp_message::Payload;
-use crate::report::CallReport;
+use crate::report::ReportFrame;
 use crate::serve::call_reports::{CallReports, ReportQueue};
 use crate::serve::dropped_reports::DroppedReports;
+use crate::serve::shared::Shared;
 use crate::session::BinarySession;
 use crate::session::config::SessionConfig;
 use crate::session::inbound::BinaryCall;
@@ -75,13 +76,13 @@ impl Running {
         least < before
     }
 
-    /// A log message that belongs to no call, as a report; `None`: no call has asked for log messages of its level.
-    pub(super) fn log_of(&self, params: &Params) -> Option<CallReport> {
+    /// The frame of a log message that belongs to no call; `None`: no call has asked for log messages of its level.
+    pub(super) fn log_of(&self, params: &Params, shared: &Shared) -> Option<Result<ReportFrame, FrameTooLarge>> {
         let text = |name: &str| params.member(name).and_then(|raw| raw.to::<String>().ok());
         let level = Level::parse(&text("level")?)?;
         let is_wanted = self.least.is_some_and(|least| level >= least);
         let data = params.member("data").filter(|_| is_wanted)?;
-        Some(CallReport::Log(log_to_proto(level, text("logger").as_deref(), data)))
+        Some(shared.logs.frame(level, text("logger").as_deref(), data, &shared.session.frames))
     }
 
     /// Passes the reports on that have arrived.

@@ -10,6 +10,7 @@ use crate::cursor::CursorKey;
 use crate::rate_limit::RateLimiter;
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
+use crate::serve::log_frames::LogFrames;
 use crate::session::config::SessionConfig;
 
 /// The settings and the counters of a server.
@@ -23,6 +24,7 @@ pub(super) struct Shared {
     /// The MCP server says when its tools change, so that they need not be asked for again.
     pub(super) announces_tools: bool,
     pub(super) large_work: LargeWork,
+    pub(super) logs: Arc<LogFrames>,
 }
 
 impl Shared {
