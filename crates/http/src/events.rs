@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use protomcp_server::Reserved;
+use protomcp_server::{Reserved, StoreError};
 use tokio::time::{Instant, Sleep};
 
 use crate::http_session::HttpSession;
@@ -16,7 +16,7 @@ use crate::metrics::GaugeGuard;
 use crate::request_events::RequestEvents;
 use crate::reserved::hold;
 use crate::sse;
-use crate::store::StoredEvent;
+use crate::store::{StoredEvent, Write};
 use crate::streams::{Next, StreamRef};
 
 /// A response that is a stream of events. Dropping it detaches it from its source.
@@ -48,6 +48,8 @@ pub(crate) struct StreamHandle {
     pub(crate) stream_ref: StreamRef,
     /// The time until which the stream may stay open.
     pub(crate) until: Option<SystemTime>,
+    /// The event that is sent when the store has it.
+    unwritten: Option<(StoredEvent, Write)>,
 }
 
 impl EventSource {
@@ -59,18 +61,51 @@ impl EventSource {
     }
 
     /// The pieces of the next event; `None` at the end.
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Vec<Bytes>>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<Bytes>>> {
         match self {
-            Self::Session(handle) => match handle.session.next(handle.stream_ref, cx.waker()) {
-                Next::Pending => Poll::Pending,
-                Next::End => Poll::Ready(None),
-                Next::Event(_, event) => Poll::Ready(Some(event)),
-            },
+            Self::Session(handle) => handle.poll(cx),
             Self::Request(events) => {
                 let pieces = |Reserved { message, reservation }| hold(sse::event(None, &message), reservation);
                 events.poll(cx).map(|message| message.map(pieces))
             }
         }
+    }
+}
+
+impl StreamHandle {
+    pub(crate) fn new(session: Arc<HttpSession>, stream_ref: StreamRef, until: Option<SystemTime>) -> Self {
+        Self { session, stream_ref, until, unwritten: None }
+    }
+
+    /// The pieces of the next event, when the store has it; `None` at the end. A later event may be in the store first,
+    /// and waits in the queue.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<StoredEvent>> {
+        let (event, write) = match self.unwritten.take() {
+            Some(unwritten) => unwritten,
+            None => match self.session.next(self.stream_ref, cx.waker()) {
+                Next::Pending => return Poll::Pending,
+                Next::End => return Poll::Ready(None),
+                Next::Event(_, event) => event,
+            },
+        };
+        let written = match write {
+            Write::Done(written) => written,
+            Write::Pending(mut write) => match write.as_mut().poll(cx) {
+                Poll::Ready(written) => written,
+                Poll::Pending => {
+                    self.unwritten = Some((event, Write::Pending(write)));
+                    return Poll::Pending;
+                }
+            },
+        };
+        if let Err(error) = written {
+            // Another process may give its number to another event.
+            tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");
+            if error == StoreError::Fenced {
+                self.session.end();
+            }
+        }
+        Poll::Ready(written.ok().map(|()| event))
     }
 }
 
@@ -134,3 +169,6 @@ impl fmt::Debug for Events {
         f.debug_struct("Events").field("source", &self.source).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

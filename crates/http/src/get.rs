@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use crate::auth::{authorize_reading, valid_until};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::http_session::HttpSession;
@@ -14,8 +14,8 @@ use crate::post::session;
 use crate::protocol_era;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::sse;
-use crate::store::{EventKey, StoredEvent, event_id, parse_event_id};
-use crate::streams::STANDALONE;
+use crate::store::{EventKey, Replayed, event_id, parse_event_id};
+use crate::streams::stream_id::STANDALONE;
 
 pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
@@ -46,7 +46,8 @@ fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Resp
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
     let opens = session.can_open_empty();
-    let events = endpoint.events(EventSource::Session(StreamHandle { session, stream_ref, until: valid_until(parts) }));
+    let handle = StreamHandle::new(session, stream_ref, valid_until(parts));
+    let events = endpoint.events(EventSource::Session(handle));
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.streams.retry))
     } else {
@@ -68,35 +69,41 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let key = session.key().to_owned();
     let end = attached.map_or(u64::MAX, |(_, next)| next);
     let until = valid_until(parts);
-    let handle = attached.map(|(stream_ref, _)| StreamHandle { session: Arc::clone(&session), stream_ref, until });
-    let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
-    match (handle, missed) {
-        (None, None) => {
+    let handle = attached.map(|(stream_ref, _)| StreamHandle::new(Arc::clone(&session), stream_ref, until));
+    let replayed = match store.replay(EventKey { session: &key, stream, number }, end).await {
+        Ok(replayed) => replayed,
+        Err(error) => return unavailable(&error.to_string()),
+    };
+    match (handle, replayed) {
+        (None, Replayed::Missing | Replayed::Unknown) => {
             reply::bad_request(None, format!("unknown event id {last:?}, or its events are no longer kept"))
         }
         // The client would take an incomplete replay for a complete one.
-        (Some(_), missed) if is_short(missed.as_deref(), number, end) => {
+        (Some(_), replayed) if is_short(&replayed, number, end) => {
             let why = format!(
                 "some events after {last:?} are no longer kept: listen without Last-Event-ID, and ask again for what \
                  is missing"
             );
             reply::bad_request(None, why)
         }
-        (handle, missed) => {
-            let missed = missed.unwrap_or_default();
-            match handle {
-                Some(handle) => {
-                    let events = endpoint.events(EventSource::Session(handle)).with_missed(missed);
-                    reply::events(events.with(sse::KEEP_ALIVE))
-                }
-                None => reply::past_events(missed),
-            }
+        (Some(handle), replayed) => {
+            let missed = match replayed {
+                Replayed::Events(events) => events,
+                Replayed::Missing | Replayed::Unknown => Vec::new(),
+            };
+            let events = endpoint.events(EventSource::Session(handle)).with_missed(missed);
+            reply::events(events.with(sse::KEEP_ALIVE))
         }
+        (None, Replayed::Events(missed)) => reply::past_events(missed),
     }
 }
 
 /// True if events between this number and `end` are missing.
-pub(crate) fn is_short(missed: Option<&[StoredEvent]>, number: u64, end: u64) -> bool {
+pub(crate) fn is_short(replayed: &Replayed, number: u64, end: u64) -> bool {
     let expected = end.saturating_sub(1).saturating_sub(number);
-    (missed.map_or(0, <[_]>::len) as u64) < expected
+    match replayed {
+        Replayed::Events(events) => (events.len() as u64) < expected,
+        Replayed::Missing => true,
+        Replayed::Unknown => expected > 0,
+    }
 }

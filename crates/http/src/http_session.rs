@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
 use protomcp_auth::Scopes;
 use protomcp_server::{Owner, Reserved};
 use protomcp_transport::{DeliveryFailures, Received};
@@ -23,10 +22,11 @@ use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::limited_table::Use;
 use crate::needed_scopes::NeededScopes;
-use crate::reserved::hold;
+use crate::session_log::{Outgoing, SessionLog};
 use crate::sse;
-use crate::store::{EventKey, EventStore, event_id};
-use crate::streams::{First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
+use crate::store::{EventStore, StoredEvent, Write, event_id};
+use crate::streams::stream_id::{STANDALONE, StreamId};
+use crate::streams::{First, Next, Refused, StreamRef, Streams};
 
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
@@ -43,7 +43,7 @@ pub(crate) enum SessionKind {
 #[derive(Debug)]
 pub(crate) struct HttpSession {
     kind: SessionKind,
-    key: Box<str>,
+    key: Arc<str>,
     caller: Caller,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
@@ -68,7 +68,7 @@ struct Posted {
 
 #[derive(Debug)]
 struct State {
-    streams: Streams<Reserved>,
+    streams: Streams<Outgoing, SessionLog>,
     inbox: VecDeque<Posted>,
     /// Wakes the session's task while it waits for a message.
     reader: Option<Waker>,
@@ -84,19 +84,22 @@ impl HttpSession {
             SessionKind::Stateful => None,
             SessionKind::HttpSse => Some(STANDALONE),
         };
+        let key: Arc<str> = key.into();
+        let store = config.streams.event_store.clone().filter(|_| kind == SessionKind::Stateful);
+        let log = SessionLog::new(store.clone(), caller.owner(), Arc::clone(&key));
         Arc::new(Self {
             kind,
             key,
             caller: caller.clone(),
             idle: config.limits.session_idle,
-            store: config.streams.event_store.clone().filter(|_| kind == SessionKind::Stateful),
+            store,
             reconnect_window: config.streams.reconnect_window,
             version: OnceLock::new(),
             needed: OnceLock::new(),
             delivery_failures: OnceLock::new(),
             inbox_slots: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
-                streams: Streams::new(config.limits.max_streams, only),
+                streams: Streams::new(config.limits.max_streams, only, log),
                 inbox: VecDeque::new(),
                 reader: None,
                 ended: false,
@@ -152,7 +155,7 @@ impl HttpSession {
 
     /// Opens a stream for requests.
     pub(crate) fn open(&self, requests: &[&RequestId], answers: Vec<Message>) -> Result<StreamRef, Refused> {
-        let answers = answers.into_iter().map(Reserved::from).collect();
+        let answers = answers.into_iter().map(|answer| Outgoing::from(Reserved::from(answer))).collect();
         self.used().streams.open(requests, answers)
     }
 
@@ -192,7 +195,7 @@ impl HttpSession {
         true
     }
 
-    pub(crate) fn first(&self, stream_ref: StreamRef, waker: &Waker) -> First<Reserved> {
+    pub(crate) fn first(&self, stream_ref: StreamRef, waker: &Waker) -> First<Outgoing> {
         self.state().streams.first(stream_ref, waker)
     }
 
@@ -200,17 +203,15 @@ impl HttpSession {
         self.state().streams.stream(stream_ref);
     }
 
-    /// The next step for a connection that streams. An event is kept for clients that reconnect before another connection
-    /// can take over the stream, because it looks for all earlier events there.
-    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<Vec<Bytes>> {
+    /// The next step for a connection that streams: an event, and the write that has to be done before it is sent.
+    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<(StoredEvent, Write)> {
         let (next, reader) = {
             let mut state = self.state();
             let was_full = state.streams.is_full();
             let next = match state.streams.next(stream_ref, waker) {
-                Next::Event(number, Reserved { message, reservation }) => {
-                    let event = self.event(stream_ref.stream, number, &message, state.ended);
-                    // The store has its own bound for the bytes that it keeps.
-                    Next::Event(number, hold(event, reservation))
+                Next::Event(number, outgoing) => {
+                    let id = || self.store.is_some().then(|| event_id(stream_ref.stream, number));
+                    Next::Event(number, outgoing.into_event(|message| sse::event(id().as_deref(), message)))
                 }
                 Next::Pending => Next::Pending,
                 Next::End => Next::End,
@@ -220,17 +221,6 @@ impl HttpSession {
         };
         reader.into_iter().for_each(Waker::wake);
         next
-    }
-
-    /// An event as text, which is stored if the session has an event store.
-    fn event(&self, stream: StreamId, number: u64, message: &Message, has_ended: bool) -> Vec<Bytes> {
-        let Some(store) = &self.store else { return sse::event(None, message) };
-        let event = sse::event(Some(&event_id(stream, number)), message);
-        // No client can reconnect to an ended session, and nothing would delete the events.
-        if !has_ended {
-            store.keep(&self.owner(), EventKey { session: &self.key, stream, number }, &event);
-        }
-        event
     }
 
     /// A request will not be answered.
@@ -336,7 +326,7 @@ impl HttpSession {
     }
 
     fn route(&self, message: Reserved, during: Option<&RequestId>) {
-        let waker = self.state().streams.route(message, during);
+        let waker = self.state().streams.route(message.into(), during);
         waker.into_iter().for_each(Waker::wake);
     }
 
@@ -350,9 +340,6 @@ impl HttpSession {
         };
         self.inbox_slots.close();
         wakers.into_iter().for_each(Waker::wake);
-        if let Some(store) = self.store() {
-            store.forget(&self.key);
-        }
     }
 
     fn used(&self) -> MutexGuard<'_, State> {
@@ -384,12 +371,13 @@ mod tests {
     use std::sync::Weak;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use protomcp_server::{FencingToken, StoreAnswer};
     use protomcp_transport::{Sink, Transport};
     use protomcp_types::Params;
 
     use super::*;
     use crate::http_session::transport::SessionTransport;
-    use crate::store::{Replay, StoredEvent};
+    use crate::store::{Entry, EventKey, Replayed, StreamLog};
 
     /// Counts events, which it is given while the session is locked.
     #[derive(Debug, Default)]
@@ -399,17 +387,24 @@ mod tests {
     }
 
     impl EventStore for Counting {
-        fn keep(&self, _: &Owner, key: EventKey<'_>, _: &StoredEvent) {
+        fn append(&self, _: &Owner, _: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
             let session = self.session.get().and_then(Weak::upgrade).unwrap();
             assert!(session.state.try_lock().is_err(), "a connection may look for event {} already", key.number);
-            self.events.fetch_add(1, Ordering::Relaxed);
+            if let Entry::Event { .. } = entry {
+                self.events.fetch_add(1, Ordering::Relaxed);
+            }
+            Write::Done(Ok(()))
         }
 
-        fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> Replay<'a> {
-            Box::pin(std::future::ready(None))
+        fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> StoreAnswer<'a, Replayed> {
+            Box::pin(std::future::ready(Ok(Replayed::Unknown)))
         }
 
-        fn forget(&self, _: &str) {}
+        fn log<'a>(&'a self, _: &'a str, _: FencingToken) -> StoreAnswer<'a, Vec<StreamLog>> {
+            Box::pin(std::future::ready(Ok(Vec::new())))
+        }
+
+        fn forget(&self, _: &str, _: FencingToken) {}
     }
 
     #[tokio::test]
@@ -422,8 +417,8 @@ mod tests {
         let (stream_ref, _) = session.listen().unwrap();
         let (_source, mut sink) = SessionTransport(Arc::clone(&session)).split();
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
-        assert!(matches!(session.next(stream_ref, Waker::noop()), Next::Event(1, _)));
         assert_eq!(store.events.load(Ordering::Relaxed), 1);
+        assert!(matches!(session.next(stream_ref, Waker::noop()), Next::Event(1, _)));
     }
 
     #[tokio::test]

@@ -43,7 +43,7 @@ pub(crate) fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
     let address = sse::endpoint(&format!("?sessionId={}", session.key()));
     match session.listen() {
         Some((stream_ref, _)) => {
-            let handle = StreamHandle { session, stream_ref, until: valid_until(parts) };
+            let handle = StreamHandle::new(session, stream_ref, valid_until(parts));
             reply::events(endpoint.events(EventSource::Session(handle)).with(address))
         }
         None => gone(),

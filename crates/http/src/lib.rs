@@ -43,6 +43,7 @@ mod routes;
 #[cfg(feature = "listener")]
 mod serve;
 mod service;
+mod session_log;
 mod session_table;
 mod sse;
 mod stateless;
@@ -72,4 +73,5 @@ pub use routes::Routes;
 #[cfg(feature = "listener")]
 pub use serve::{Serve, serve};
 pub use service::StreamableHttp;
-pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};
+pub use store::memory::MemoryStore;
+pub use store::{Entry, EventKey, EventStore, Replayed, StoredEvent, StreamLog, Write};

@@ -25,6 +25,7 @@ use crate::pending_requests::PendingRequests;
 use crate::protocol_era::{self, Era};
 use crate::reply::{self, Body, NO_SESSION, Refusal};
 use crate::reserved::hold;
+use crate::session_log::Outgoing;
 use crate::sse;
 use crate::stateless;
 use crate::stateless_headers;
@@ -125,7 +126,7 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
 /// Delivers a request to its session, and returns the stream of the answer.
 async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request) -> Result<StreamHandle, Refusal> {
     let stream_ref = session.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
-    let handle = StreamHandle { session, stream_ref, until: valid_until(&source.head) };
+    let handle = StreamHandle::new(session, stream_ref, valid_until(&source.head));
     let requests = [request.id.clone()];
     if !PendingRequests::new(&handle.session, &requests, source).deliver(request.into()).await {
         return Err(Box::new(session_ended()));
@@ -200,9 +201,7 @@ async fn batch(
         None
     } else {
         match session.open(&requests.iter().collect::<Vec<_>>(), answers) {
-            Ok(stream_ref) => {
-                Some(StreamHandle { session: Arc::clone(&session), stream_ref, until: valid_until(parts) })
-            }
+            Ok(stream_ref) => Some(StreamHandle::new(Arc::clone(&session), stream_ref, valid_until(parts))),
             Err(refused) => return refuse(refused),
         }
     };
@@ -238,8 +237,9 @@ async fn respond(
         First::Answers(answers) => answers,
         First::Events | First::Pending => return stream(endpoint, handle),
     };
+    let answers = answers.into_iter().map(Outgoing::into_reserved);
     let (answers, reservations): (Vec<_>, Vec<_>) =
-        answers.into_iter().map(|Reserved { message, reservation }| (message, reservation)).unzip();
+        answers.map(|Reserved { message, reservation }| (message, reservation)).unzip();
     let pieces = match answers.first() {
         Some(_) if is_batch => sse::json_array(&answers),
         Some(answer) => sse::json(answer),

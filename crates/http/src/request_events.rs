@@ -40,12 +40,16 @@ impl RequestEvents {
     /// Sends `first`, then the replies, until this time at most.
     pub(crate) fn new(first: Option<Reserved>, mut replies: Replies, until: Option<SystemTime>) -> Self {
         let mut queue = Queue::of(Vec::new());
-        first.into_iter().for_each(|first| queue.push(first, false));
+        if let Some(first) = first {
+            queue.push(first, false);
+        }
         let shared = Arc::new(Shared(Mutex::new(State { queue, is_over: false, waker: None })));
         let producer = Producer(Arc::clone(&shared));
         let driver = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| replies.poll_next(cx)).await {
-                producer.0.change(|state| state.queue.push(message, false));
+                producer.0.change(|state| {
+                    state.queue.push(message, false);
+                });
             }
         });
         Self { shared, driver: driver.abort_handle(), until }

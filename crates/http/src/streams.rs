@@ -2,7 +2,8 @@
 //!
 //! Each POST with requests opens a stream. Messages of these requests go to that stream, all others to the standalone
 //! stream that the client opens with GET. A stream is a queue of messages and at most one connection that takes them.
-//! The response is JSON if the connection finds only answers in the queue, otherwise a stream of events.
+//! The response is JSON if the connection finds only answers in the queue, otherwise a stream of events. An event has a
+//! number, and is in the log, from the moment at which it is queued.
 //!
 //! ```text
 //!            all answered                    no client takes the rest
@@ -20,25 +21,22 @@ use std::time::Instant;
 
 use protomcp_types::{Message, RequestId};
 
+pub(crate) mod event_log;
 pub(crate) mod queue;
+mod stream;
+pub(crate) mod stream_id;
 
-use crate::streams::queue::Queue;
-
-/// The number of a stream in its session; the standalone one has 0.
-pub(crate) type StreamId = u64;
-
-/// The stream that a client opens with GET.
-pub(crate) const STANDALONE: StreamId = 0;
-
-/// The first stream that a POST opens.
-pub(crate) const FIRST: StreamId = 1;
+use crate::streams::event_log::EventLog;
+use crate::streams::stream::{Phase, Queued, Stream};
+use crate::streams::stream_id::{FIRST, STANDALONE, StreamId};
 
 /// The most streams whose answers wait for an absent client.
 const MAX_DETACHED: usize = 32;
 
 /// The streams of one session.
 #[derive(Debug)]
-pub(crate) struct Streams<M = Message> {
+pub(crate) struct Streams<M = Message, L = ()> {
+    log: L,
     open: HashMap<StreamId, Stream<M>>,
     /// The stream of each request without an answer.
     owners: HashMap<RequestId, StreamId>,
@@ -50,36 +48,6 @@ pub(crate) struct Streams<M = Message> {
     /// No stream is given up before this time.
     next_loss: Option<Instant>,
     closed: bool,
-}
-
-#[derive(Debug)]
-struct Stream<M> {
-    queue: Queue<M>,
-    /// Requests without an answer.
-    waiting: usize,
-    /// The number that the next event will have; the one that opens the stream has 0.
-    next: u64,
-    phase: Phase,
-    /// The connection that takes messages out; 0 is none.
-    connection: u64,
-    waker: Option<Waker>,
-    /// The handler will be silent for a while.
-    paused: bool,
-    /// The time until which an absent client is expected back.
-    until: Option<Instant>,
-    /// That time has passed.
-    given_up: bool,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// It is open whether the response is JSON or events.
-    #[default]
-    Waiting,
-    /// The response is a stream of events.
-    Streaming,
-    /// No client can reconnect for it.
-    Lost,
 }
 
 /// The reason that a stream cannot be opened.
@@ -122,10 +90,11 @@ pub(crate) enum Next<M = Message> {
     End,
 }
 
-impl<M: Borrow<Message>> Streams<M> {
+impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
     /// At most `limit` streams at a time. All messages leave by the stream `only` if one is named.
-    pub(crate) fn new(limit: usize, only: Option<StreamId>) -> Self {
+    pub(crate) fn new(limit: usize, only: Option<StreamId>, log: L) -> Self {
         Self {
+            log,
             open: HashMap::new(),
             owners: HashMap::new(),
             next: FIRST,
@@ -167,8 +136,10 @@ impl<M: Borrow<Message>> Streams<M> {
         }
         if id == STANDALONE {
             let stream = self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
-            stream.phase = Phase::Streaming;
-            stream.next = stream.next.max(1);
+            if stream.phase == Phase::Waiting {
+                self.log.opened(id, std::iter::empty());
+                stream.begin(id, &mut self.log);
+            }
         }
         self.open.get(&id).filter(|stream| stream.phase == Phase::Streaming)?;
         self.connect(id)
@@ -211,9 +182,9 @@ impl<M: Borrow<Message>> Streams<M> {
         self.only == Some(STANDALONE) && self.open.get(&STANDALONE).is_some_and(|stream| stream.queue.is_full())
     }
 
-    /// The number that the next event of a stream will have.
+    /// The number of the next event that a connection takes from a stream. Earlier ones were taken or dropped.
     pub(crate) fn next_number(&self, id: StreamId) -> Option<u64> {
-        self.open.get(&id).map(|stream| stream.next)
+        self.open.get(&id).map(Stream::next_number)
     }
 
     /// Queues a message for the client, and returns the waker of its connection.
@@ -233,7 +204,7 @@ impl<M: Borrow<Message>> Streams<M> {
             self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
         }
         let stream = self.open.get_mut(&id)?;
-        stream.push(message, id == STANDALONE);
+        stream.push(id, message, &mut self.log);
         if is_answer && owner == Some(id) {
             stream.waiting -= 1;
         }
@@ -270,16 +241,19 @@ impl<M: Borrow<Message>> Streams<M> {
             stream.waker = Some(waker.clone());
             return First::Pending;
         }
-        let answers = stream.queue.take_all();
+        let answers = stream.queue.take_all().map(|queued| queued.message).collect();
         self.remove(stream_ref.stream);
         First::Answers(answers)
     }
 
     /// Turns the response into a stream of events.
     pub(crate) fn stream(&mut self, stream_ref: StreamRef) {
-        if let Some(stream) = self.at(stream_ref) {
-            stream.phase = Phase::Streaming;
-            stream.next = 1;
+        let StreamRef { stream: id, connection } = stream_ref;
+        let stream = self.open.get_mut(&id).filter(|stream| stream.connection == connection);
+        if let Some(stream) = stream.filter(|stream| stream.phase == Phase::Waiting) {
+            let unanswered = self.owners.iter().filter(|(_, owner)| **owner == id);
+            self.log.opened(id, unanswered.map(|(request, _)| request));
+            stream.begin(id, &mut self.log);
         }
     }
 
@@ -287,13 +261,11 @@ impl<M: Borrow<Message>> Streams<M> {
     pub(crate) fn next(&mut self, stream_ref: StreamRef, waker: &Waker) -> Next<M> {
         let closed = self.closed;
         let Some(stream) = self.at(stream_ref) else { return Next::End };
-        if let Some(message) = stream.queue.pop() {
+        if let Some(Queued { number, message }) = stream.queue.pop() {
             let dropped = stream.queue.take_dropped();
             if dropped > 0 {
                 tracing::warn!(dropped, "a stream is read too slowly: notifications were dropped");
             }
-            let number = stream.next;
-            stream.next += 1;
             return Next::Event(number, message);
         }
         if stream.is_complete(stream_ref.stream) {
@@ -370,6 +342,7 @@ impl<M: Borrow<Message>> Streams<M> {
     /// No more messages will come. Returns the wakers of the connections.
     pub(crate) fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
+        self.log.closed();
         self.owners.clear();
         self.open.values_mut().filter_map(|stream| stream.waker.take()).collect()
     }
@@ -399,34 +372,10 @@ impl<M: Borrow<Message>> Streams<M> {
     }
 
     fn remove(&mut self, id: StreamId) {
-        self.open.remove(&id);
-    }
-}
-
-impl<M: Borrow<Message>> Stream<M> {
-    fn new(waiting: usize, answers: Vec<M>) -> Self {
-        Self {
-            queue: Queue::of(answers),
-            waiting,
-            next: 0,
-            phase: Phase::Waiting,
-            connection: 0,
-            waker: None,
-            paused: false,
-            until: None,
-            given_up: false,
+        // A stream of events has a first number.
+        if let Some(last) = self.open.remove(&id).and_then(|stream| stream.next.checked_sub(1)) {
+            self.log.ended(id, last);
         }
-    }
-
-    fn push(&mut self, message: M, standalone: bool) {
-        match self.phase {
-            Phase::Lost => tracing::debug!("dropped a message whose stream is lost"),
-            Phase::Waiting | Phase::Streaming => self.queue.push(message, standalone),
-        }
-    }
-
-    fn is_complete(&self, id: StreamId) -> bool {
-        id != STANDALONE && self.waiting == 0
     }
 }
 

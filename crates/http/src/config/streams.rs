@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::store::{EventStore, MemoryStore};
+use crate::store::EventStore;
+use crate::store::memory::MemoryStore;
 
 /// The responses that are streams of events, and their resumption.
 #[derive(Debug, Clone)]

@@ -24,7 +24,7 @@ use crate::endpoint::{Serve, TableSlot};
 use crate::events::{EventSource, Events, StreamHandle};
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
-use crate::store::MemoryStore;
+use crate::store::memory::MemoryStore;
 
 /// Sessions whose tasks do nothing.
 #[derive(Default)]
@@ -202,7 +202,7 @@ async fn nothing_is_kept_of_an_ended_session() {
     for _ in 0..2 {
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
     }
-    let handle = StreamHandle { session, stream_ref, until: None };
+    let handle = StreamHandle::new(session, stream_ref, None);
     let mut events = Events::new(EventSource::Session(handle), Duration::from_secs(20));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(events.poll(&mut cx).is_ready());

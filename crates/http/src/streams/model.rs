@@ -7,17 +7,23 @@
 //! error.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use futures_util::FutureExt;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use protomcp_server::FencingToken;
 use protomcp_types::{JsonBuf, Params};
 
+mod log;
+
+use self::log::{Log, texts};
 use super::*;
 use crate::get::is_short;
-use crate::store::{EventKey, EventStore, MemoryStore};
+use crate::store::memory::MemoryStore;
+use crate::store::{EventKey, EventStore, Replayed};
 
 /// A step. An index selects one of the candidates.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +101,8 @@ struct Promise {
 }
 
 struct World {
-    streams: Streams,
-    store: MemoryStore,
+    streams: Streams<Message, Log>,
+    store: Arc<MemoryStore>,
     connections: Vec<Connection>,
     promises: BTreeMap<StreamId, Promise>,
     /// The unanswered requests, and the stream of each answer.
@@ -107,9 +113,10 @@ struct World {
 
 impl World {
     fn new(kept: usize) -> Self {
+        let store = Arc::new(MemoryStore::new(kept, 1 << 20));
         Self {
-            streams: Streams::new(1000, None),
-            store: MemoryStore::new(kept, 1 << 20),
+            streams: Streams::new(1000, None, Log(Arc::clone(&store))),
+            store,
             connections: Vec::new(),
             promises: BTreeMap::from([(STANDALONE, Promise { is_known: true, ..Promise::default() })]),
             open: BTreeMap::new(),
@@ -256,15 +263,8 @@ impl World {
                 promise.is_broken |= !promise.is_known;
             }
             Next::Event(number, message) => {
-                let text = text(&message);
-                let event = vec![Bytes::from(text.clone())];
-                self.store.keep(
-                    &protomcp_server::Owner::Local,
-                    EventKey { session: "s", stream: stream_ref.stream, number },
-                    &event,
-                );
                 if !is_dead {
-                    self.connections[at].wire.push_back((number, text));
+                    self.connections[at].wire.push_back((number, text(&message)));
                 }
             }
         }
@@ -309,14 +309,10 @@ impl World {
     fn come_back(&mut self, stream: StreamId, last: u64) {
         let stream_ref = self.streams.attach(stream);
         let end = stream_ref.map_or(u64::MAX, |stream_ref| self.streams.next_number(stream_ref.stream).unwrap());
-        let key = EventKey { session: "s", stream, number: last };
-        let missed = match self.store.replay(key, end).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(missed) => missed,
-            Poll::Pending => unreachable!("memory is ready immediately"),
-        };
+        let replayed = self.replayed(stream, last, end);
         let is_refused = match stream_ref {
-            None => missed.is_none(),
-            Some(_) => is_short(missed.as_deref(), last, end),
+            None => !matches!(replayed, Replayed::Events(_)),
+            Some(_) => is_short(&replayed, last, end),
         };
         if is_refused {
             // The client gets an error for the missing events: the rest is no longer promised.
@@ -327,9 +323,7 @@ impl World {
             self.promise(stream).is_broken |= has_unread;
             return;
         }
-        let text = |event: Vec<Bytes>| String::from_utf8(event.concat()).unwrap();
-        let events = missed.unwrap_or_default().into_iter().map(text);
-        let wire: VecDeque<_> = (last + 1..).zip(events).collect();
+        let wire: VecDeque<_> = (last + 1..).zip(texts(replayed)).collect();
         match stream_ref {
             Some(stream_ref) => {
                 self.connections.push(Connection { stream_ref, is_stream: true, is_dead: false, wire, last });
@@ -342,6 +336,11 @@ impl World {
                 }
             }
         }
+    }
+
+    fn replayed(&self, stream: StreamId, number: u64, end: u64) -> Replayed {
+        let replay = self.store.replay(EventKey { session: "s", stream, number }, end);
+        replay.now_or_never().expect("memory is ready immediately").unwrap()
     }
 
     /// Everything is answered, and the client fetches the events that it can.
@@ -380,7 +379,16 @@ impl World {
             let is_whole = promise.read.len() == promise.said.len();
             assert!(is_whole || promise.is_broken, "stream {stream} has lost {:?}", promise.said);
             assert!(may_forget || is_whole || *stream != STANDALONE, "the session's own stream has lost something");
+            if !may_forget && promise.is_known && !promise.is_broken {
+                assert_eq!(texts(self.replayed(*stream, 0, u64::MAX)), promise.said, "each is in the store");
+            }
         }
+        let log = self.store.log("s", FencingToken::FIRST).now_or_never().expect("memory is ready immediately");
+        let mut of_events: Vec<_> = self.streams.open.iter().filter(|(_, stream)| stream.next > 0).collect();
+        of_events.sort_unstable_by_key(|(id, _)| **id);
+        let of_events: Vec<_> = of_events.into_iter().map(|(id, stream)| (*id, stream.next - 1)).collect();
+        let logged: Vec<_> = log.unwrap().into_iter().map(|stream| (stream.stream, stream.last)).collect();
+        assert_eq!(logged, of_events, "the store knows the streams without an end");
         // Events are kept for clients that might come back, and did not or could not.
         let is_kept = |id: &StreamId| *id == STANDALONE || self.promises[id].is_broken;
         assert!(self.streams.owners.is_empty() && self.streams.open.keys().all(is_kept), "something is left behind");

@@ -27,8 +27,8 @@ impl<M: Borrow<Message>> Queue<M> {
     }
 
     /// Queues a message, and drops those beyond the limit: the oldest notifications if `drop_oldest`, otherwise this
-    /// one.
-    pub(crate) fn push(&mut self, message: M, drop_oldest: bool) {
+    /// one. Returns the queued message, if it is not dropped.
+    pub(crate) fn push(&mut self, message: M, drop_oldest: bool) -> Option<&mut M> {
         let weight = weight(message.borrow());
         while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
             let oldest = if drop_oldest {
@@ -41,13 +41,14 @@ impl<M: Borrow<Message>> Queue<M> {
                 None if weight.is_none() => break,
                 None => {
                     self.dropped += 1;
-                    return;
+                    return None;
                 }
             }
             self.dropped += 1;
         }
         self.bytes += weight.unwrap_or_default();
         self.messages.push_back(message);
+        self.messages.back_mut()
     }
 
     pub(crate) fn pop(&mut self) -> Option<M> {
@@ -56,9 +57,17 @@ impl<M: Borrow<Message>> Queue<M> {
         Some(message)
     }
 
-    pub(super) fn take_all(&mut self) -> Vec<M> {
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = M> {
         self.bytes = 0;
-        self.messages.drain(..).collect()
+        self.messages.drain(..)
+    }
+
+    pub(super) fn front(&self) -> Option<&M> {
+        self.messages.front()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
+        self.messages.iter_mut()
     }
 
     pub(super) fn has_only_answers(&self) -> bool {

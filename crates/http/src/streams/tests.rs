@@ -30,7 +30,7 @@ struct Game(Streams);
 
 impl Game {
     fn new() -> Self {
-        Self(Streams::new(4, None))
+        Self(Streams::new(4, None, ()))
     }
 
     fn open(&mut self, requests: &[u64]) -> Result<StreamRef, Refused> {
@@ -274,7 +274,7 @@ fn what_waits_in_a_stream_is_weighed() {
 
 #[test]
 fn unclaimed_answers_are_limited() {
-    let mut game = Game(Streams::new(1000, None));
+    let mut game = Game(Streams::new(1000, None, ()));
     let mut stream_refs = Vec::new();
     for number in 0..MAX_DETACHED as u64 + 3 {
         let stream_ref = game.open(&[number]).unwrap();
@@ -290,13 +290,13 @@ fn unclaimed_answers_are_limited() {
 
 #[test]
 fn a_single_stream_carries_every_message() {
-    let mut single = Game(Streams::new(1, Some(FIRST)));
+    let mut single = Game(Streams::new(1, Some(FIRST), ()));
     let stream_ref = single.open(&[1]).unwrap();
     single.say(notice("a"), None);
     single.0.stream(stream_ref);
     single.say(answer(1), Some(1));
     assert_eq!(single.rest(stream_ref), "1:a 2:=1 end");
-    let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
+    let mut legacy = Game(Streams::new(1, Some(STANDALONE), ()));
     let stream_ref = legacy.0.attach(STANDALONE).unwrap();
     legacy.say(notice("a"), Some(1));
     legacy.say(answer(1), Some(1));
@@ -305,7 +305,7 @@ fn a_single_stream_carries_every_message() {
 
 #[test]
 fn a_single_stream_drops_only_notifications() {
-    let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
+    let mut legacy = Game(Streams::new(1, Some(STANDALONE), ()));
     let stream_ref = legacy.0.attach(STANDALONE).unwrap();
     legacy.say(notice("a"), None);
     for number in 0..MAX_QUEUED as u64 - 1 {
@@ -318,7 +318,8 @@ fn a_single_stream_drops_only_notifications() {
         assert!(legacy.0.is_full());
     }
     let rest = legacy.rest(stream_ref);
-    assert!(rest.starts_with("1:=0 2:=1 ") && rest.ends_with("=1000 257:=1001 258:=1002 …"), "{rest}");
+    // The first number went to a notification that was dropped later.
+    assert!(rest.starts_with("2:=0 3:=1 ") && rest.ends_with("257:=1000 258:=1001 259:=1002 …"), "{rest}");
     assert!(!rest.contains('a') && !rest.contains('b') && !legacy.0.is_full());
 }
 

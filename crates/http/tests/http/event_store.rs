@@ -3,8 +3,8 @@
 use std::panic::catch_unwind;
 
 use protomcp_http::contract::event_store;
-use protomcp_http::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};
-use protomcp_server::Owner;
+use protomcp_http::{Entry, EventKey, EventStore, MemoryStore, Replayed, StreamLog, Write};
+use protomcp_server::{FencingToken, Owner, StoreAnswer};
 use protomcp_testing::run_paused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,16 @@ enum Fault {
     KnowsAll,
     /// A session that has ended is not forgotten.
     KeepsTheEnded,
+    /// A stream with an end is in the log.
+    LogsTheEnded,
+    /// No stream is in the log.
+    LogsNone,
+    /// Answered requests are in the log.
+    IgnoresAnswers,
+    /// An earlier holder may write.
+    IgnoresTokens,
+    /// An earlier holder may forget the session.
+    ForgetsForAll,
 }
 
 /// A store with a fault, which answers later, as another process would.
@@ -48,34 +58,67 @@ impl Faulty {
     }
 }
 
+/// A token that is never an earlier one.
+fn last() -> FencingToken {
+    FencingToken::new(9)
+}
+
 impl EventStore for Faulty {
-    fn keep(&self, owner: &Owner, key: EventKey<'_>, event: &StoredEvent) {
-        if self.has(Fault::LosesTheFirst) && key.number == 1 {
-            return;
-        }
-        let pieces = if self.has(Fault::KeepsOnePiece) { 1 } else { event.len() };
-        self.store.keep(owner, self.key(key), &event[..pieces].to_vec());
+    fn append(&self, owner: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
+        let one;
+        let entry = match entry {
+            Entry::Event { .. } if self.has(Fault::LosesTheFirst) && key.number == 1 => return Write::Done(Ok(())),
+            Entry::Event { event, answers } => {
+                one = event[..if self.has(Fault::KeepsOnePiece) { 1 } else { event.len() }].to_vec();
+                Entry::Event { event: &one, answers: answers.filter(|_| !self.has(Fault::IgnoresAnswers)) }
+            }
+            Entry::Ended if self.has(Fault::LogsTheEnded) => return Write::Done(Ok(())),
+            entry => entry,
+        };
+        let token = if self.has(Fault::IgnoresTokens) { last() } else { token };
+        let write = self.store.append(owner, token, self.key(key), entry);
+        Write::Pending(Box::pin(async move {
+            tokio::task::yield_now().await;
+            match write {
+                Write::Done(written) => written,
+                Write::Pending(write) => write.await,
+            }
+        }))
     }
 
-    fn replay<'a>(&'a self, key: EventKey<'a>, end: u64) -> Replay<'a> {
+    fn replay<'a>(&'a self, key: EventKey<'a>, end: u64) -> StoreAnswer<'a, Replayed> {
         let end = if self.has(Fault::IgnoresTheEnd) { u64::MAX } else { end };
         let found = self.store.replay(self.key(key), end);
         Box::pin(async move {
             tokio::task::yield_now().await;
-            let mut found = found.await;
-            if self.has(Fault::ReversesTheOrder) {
-                found.iter_mut().for_each(|events: &mut Vec<StoredEvent>| events.reverse());
-            }
-            if self.has(Fault::KnowsAll) {
-                found = Some(found.unwrap_or_default());
-            }
-            found
+            Ok(match found.await? {
+                Replayed::Events(mut events) => {
+                    if self.has(Fault::ReversesTheOrder) {
+                        events.reverse();
+                    }
+                    Replayed::Events(events)
+                }
+                Replayed::Unknown if self.has(Fault::KnowsAll) => Replayed::Events(Vec::new()),
+                other => other,
+            })
         })
     }
 
-    fn forget(&self, session: &str) {
+    fn log<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, Vec<StreamLog>> {
+        let token = if self.has(Fault::IgnoresTokens) { last() } else { token };
+        let log = self.store.log(session, token);
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            let mut log = log.await?;
+            log.retain(|_| !self.has(Fault::LogsNone));
+            Ok(log)
+        })
+    }
+
+    fn forget(&self, session: &str, token: FencingToken) {
+        let token = if self.has(Fault::ForgetsForAll) || self.has(Fault::IgnoresTokens) { last() } else { token };
         if !self.has(Fault::KeepsTheEnded) {
-            self.store.forget(session);
+            self.store.forget(session, token);
         }
     }
 }
@@ -98,6 +141,11 @@ fn the_contract_finds_each_fault_of_a_store_of_events() {
         Fault::ReversesTheOrder,
         Fault::KnowsAll,
         Fault::KeepsTheEnded,
+        Fault::LogsTheEnded,
+        Fault::LogsNone,
+        Fault::IgnoresAnswers,
+        Fault::IgnoresTokens,
+        Fault::ForgetsForAll,
     ] {
         let checked = catch_unwind(|| run_paused(async { event_store(&Faulty::new(fault)).await }));
         assert!(checked.is_err(), "{fault:?} is not found");

@@ -1,6 +1,7 @@
 //! Broken streams, and clients that come back.
 
-use protomcp_http::Config;
+use protomcp_http::{Config, Entry, EventKey, EventStore, MemoryStore, Replayed, StreamLog, Write};
+use protomcp_server::{FencingToken, Owner, StoreAnswer, StoreError};
 
 use super::client::{Answer, Event, Host, call, call_with_progress, done};
 use super::eras::tool;
@@ -144,7 +145,7 @@ async fn an_unknown_event_is_a_bad_request() {
 #[tokio::test]
 async fn a_client_that_reconnects_too_late_gets_an_error() {
     let mut config = Config::default();
-    config.streams.event_store = Some(std::sync::Arc::new(protomcp_http::MemoryStore::new(3, 100_000)));
+    config.streams.event_store = Some(std::sync::Arc::new(MemoryStore::new(3, 100_000)));
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
     let events = host.post(&call_with_progress(1, "count 5")).await.events().await;
@@ -168,4 +169,36 @@ async fn a_client_that_reconnects_too_late_gets_an_error() {
     let answer = back(&host, &opening).await;
     assert_eq!(answer.status, 400);
     assert!(answer.text().await.contains("without Last-Event-ID"));
+}
+
+/// A store that takes events, and is away when they are asked for.
+#[derive(Debug, Default)]
+struct Away(MemoryStore);
+
+impl EventStore for Away {
+    fn append(&self, owner: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
+        self.0.append(owner, token, key, entry)
+    }
+
+    fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> StoreAnswer<'a, Replayed> {
+        Box::pin(std::future::ready(Err(StoreError::Unavailable)))
+    }
+
+    fn log<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, Vec<StreamLog>> {
+        self.0.log(session, token)
+    }
+
+    fn forget(&self, session: &str, token: FencingToken) {
+        self.0.forget(session, token);
+    }
+}
+
+#[tokio::test]
+async fn a_client_may_return_when_the_store_is_back() {
+    let stage = Stage::new(Config::default().with_event_store(Away::default())).await;
+    let host = stage.host.hello("2025-11-25").await;
+    let events = host.post(&call_with_progress(1, "count 1")).await.events().await;
+    let answer = back(&host, &events[0]).await;
+    assert_eq!((answer.status, answer.headers.get("retry-after").map(String::as_str)), (503, Some("5")));
+    assert!(answer.text().await.contains("does not answer"));
 }
