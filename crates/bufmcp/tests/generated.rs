@@ -52,7 +52,7 @@ Error: 1 code int32, 2 message string, 3 data{string string}
 ";
 
 /// Messages that version 1.0 does not have.
-const EXTENSIONS: [&str; 20] = [
+const EXTENSIONS: [&str; 24] = [
     "ListChanged",
     "CallProgress",
     "CallLog",
@@ -73,6 +73,10 @@ const EXTENSIONS: [&str; 20] = [
     "UnsubscribeRequest",
     "SubscribeResponse",
     "ResourceUpdated",
+    "CallEvent",
+    "ListenRequest",
+    "Notice",
+    "Listening",
 ];
 
 #[test]
@@ -114,11 +118,32 @@ fn the_extension_prompts_has_a_service_for_itself() {
     let set = descriptors();
     let service = &own_file(&set).service[1];
     let calls: Vec<_> = service.method.iter().map(|call| call.name().to_owned()).collect();
-    assert_eq!((service.name(), own_file(&set).service.len()), ("MCPPrompts", 2));
+    assert_eq!((service.name(), own_file(&set).service.len()), ("MCPPrompts", 3));
     assert_eq!(calls, ["ListPrompts", "GetPrompt", "Complete", "ListTemplates"]);
     for call in &service.method {
         assert_eq!(call.input_type(), format!(".buf.mcp.v1.{}Request", call.name()));
         assert_eq!(call.output_type(), format!(".buf.mcp.v1.{}Response", call.name()));
+    }
+}
+
+#[test]
+fn streaming_over_grpc_has_a_service_for_itself() {
+    let set = descriptors();
+    let service = &own_file(&set).service[2];
+    let calls = service.method.iter().map(|call| {
+        assert!(call.server_streaming() && !call.client_streaming(), "{}", call.name());
+        [call.name(), call.input_type(), call.output_type()].map(|name| name.trim_start_matches(".buf.mcp.v1."))
+    });
+    let expected = [["CallToolStream", "CallToolRequest", "CallEvent"], ["Listen", "ListenRequest", "Notice"]];
+    assert_eq!((service.name(), calls.collect::<Vec<_>>()), ("MCPStreams", expected.to_vec()));
+    for (message, expected) in [
+        ("CallEvent", "1 progress|CallProgress, 3 log|CallLog, 15 response|CallToolResponse"),
+        ("ListenRequest", "1 uris*string"),
+        ("Notice", "1 listening|Listening, 2 list_changed|ListChanged, 3 resource_updated|ResourceUpdated"),
+    ] {
+        let message = own_file(&set).message_type.iter().find(|one| one.name() == message).expect("it is defined");
+        let fields: Vec<_> = message.field.iter().map(|field| describe(message, field)).collect();
+        assert_eq!(fields.join(", "), expected);
     }
 }
 

@@ -1023,6 +1023,92 @@ impl ::prost::Name for ResourceUpdated {
         "/buf.mcp.v1.ResourceUpdated".into()
     }
 }
+/// Streaming over gRPC: an event of a call. The last one is the response, and only that one.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallEvent {
+    #[prost(oneof = "call_event::Event", tags = "1, 3, 15")]
+    pub event: ::core::option::Option<call_event::Event>,
+}
+/// Nested message and enum types in `CallEvent`.
+pub mod call_event {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Event {
+        #[prost(message, tag = "1")]
+        Progress(super::CallProgress),
+        #[prost(message, tag = "3")]
+        Log(super::CallLog),
+        #[prost(message, tag = "15")]
+        Response(super::CallToolResponse),
+    }
+}
+impl ::prost::Name for CallEvent {
+    const NAME: &'static str = "CallEvent";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CallEvent".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CallEvent".into()
+    }
+}
+/// Changes over gRPC: asks for the changes of all lists, and of these resources.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListenRequest {
+    #[prost(string, repeated, tag = "1")]
+    pub uris: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for ListenRequest {
+    const NAME: &'static str = "ListenRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ListenRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ListenRequest".into()
+    }
+}
+/// Changes over gRPC.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Notice {
+    #[prost(oneof = "notice::Notice", tags = "1, 2, 3")]
+    pub notice: ::core::option::Option<notice::Notice>,
+}
+/// Nested message and enum types in `Notice`.
+pub mod notice {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Notice {
+        /// The first notice: no change from here on is missed.
+        #[prost(message, tag = "1")]
+        Listening(super::Listening),
+        #[prost(message, tag = "2")]
+        ListChanged(super::ListChanged),
+        /// Several changes of a resource may be one notice.
+        #[prost(message, tag = "3")]
+        ResourceUpdated(super::ResourceUpdated),
+    }
+}
+impl ::prost::Name for Notice {
+    const NAME: &'static str = "Notice";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.Notice".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.Notice".into()
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Listening {}
+impl ::prost::Name for Listening {
+    const NAME: &'static str = "Listening";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.Listening".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.Listening".into()
+    }
+}
 /// The levels of log messages (RFC 5424), the least severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
