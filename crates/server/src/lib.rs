@@ -48,7 +48,7 @@ pub use serve::running_call::RunningCall;
 pub use serve::serve_error::ServeError;
 pub use serve::session_handle::{CloseReason, SessionHandle};
 pub use serve::stateless::Replies;
-pub use serve::stateless::single::SingleAnswer;
+pub use serve::stateless::single::{SingleAnswer, SingleCaller, SingleReports};
 pub use service::handler::Handler;
 pub use service::large_work::{LargeWork, Turn, Worker};
 pub use service::observer::SessionObserver;

@@ -9,7 +9,7 @@ use protomcp_fair::Owner;
 use protomcp_server::{
     AskError, Audience, CallInfo, ClientInfo, Context, Extensions, Handler, InputRequest, Limits, MemberNotice,
     Membership, OutgoingLayer, Outlet, Peer, ProgressCallback, Router, RunningCall, Server, ServerHandle, ServerInfo,
-    ServerRequest, ServerResult, SessionId,
+    ServerRequest, ServerResult, SessionId, SingleCaller, SingleReports,
 };
 use protomcp_testing::run_paused;
 use protomcp_types::{
@@ -285,10 +285,7 @@ fn a_single_call_has_no_session_and_no_questions() {
     run_paused(async {
         let server = server();
         let client = Arc::new(client(ProtocolVersion::V2026_07_28, ClientCapabilities::new()));
-        let call = |tool| {
-            let peer = Peer::new(None, None, None);
-            server.call_once(request(tool), Arc::clone(&client), peer, Extensions::default())
-        };
+        let call = |tool| server.call_once(request(tool), single(&client, None));
         assert!(text(call("report").await.outcome).contains("report"));
         assert!(text(call("ask").await.outcome).contains("NotSupported"));
         assert_eq!(server.handle().count(), 0);
@@ -297,5 +294,36 @@ fn a_single_call_has_no_session_and_no_questions() {
         drop(dropped);
         server.handle().shutdown();
         assert_eq!(call("report").await.outcome.unwrap_err().code, code::INTERNAL_ERROR);
+    });
+}
+
+/// The sender of a single call.
+fn single(client: &Arc<ClientInfo>, reports: Option<SingleReports>) -> SingleCaller {
+    let (client, peer) = (Arc::clone(client), Peer::new(None, None, None));
+    SingleCaller { client, peer, known: Extensions::default(), reports }
+}
+
+#[test]
+fn a_single_call_reports_what_its_client_wants() {
+    run_paused(async {
+        let server = server();
+        let client = Arc::new(client(ProtocolVersion::V2026_07_28, ClientCapabilities::new()));
+        for (token, log_level, expected) in [
+            (Some("t"), Some(Level::Info), &["notifications/progress", "notifications/message"][..]),
+            (None, Some(Level::Warning), &["notifications/message"]),
+            (None, Some(Level::Error), &[]),
+            (Some("t"), None, &["notifications/progress"]),
+        ] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let heard = Arc::clone(&seen);
+            let reports = SingleReports {
+                progress_token: token.map(ProgressToken::from),
+                log_level,
+                on_report: Box::new(move |report| heard.lock().unwrap().push(report.method.to_string())),
+            };
+            let answer = server.call_once(request("report"), single(&client, Some(reports))).await;
+            assert!(text(answer.outcome).contains("report"));
+            assert_eq!(*seen.lock().unwrap(), expected, "{token:?} {log_level:?}");
+        }
     });
 }

@@ -1,6 +1,6 @@
 //! Progress and log messages, both ways.
 
-use protomcp_types::{Amount, Level, Progress, RawJson};
+use protomcp_types::{Amount, Level, Params, Progress, RawJson};
 
 use crate::limits::FrameLimits;
 use crate::message::{CallLog, CallProgress, LogLevel};
@@ -46,6 +46,12 @@ pub(crate) fn log_from_proto(log: CallLog) -> (Level, Option<String>, RawJson) {
     let data = log.data.map_or(Ok(RawJson::NULL), |data| well_known::value_to_json(&data));
     let data = data.unwrap_or_else(|why| RawJson::text(&why.to_string()));
     (level, (!log.logger.is_empty()).then_some(log.logger), data)
+}
+
+/// The level, the logger and the data of a log message of MCP; `None` if it has no level or no data.
+pub(crate) fn log_of(params: &Params) -> Option<(Level, Option<String>, &RawJson)> {
+    let text = |name: &str| params.member(name).and_then(|raw| raw.to::<String>().ok());
+    Some((Level::parse(&text("level")?)?, text("logger"), params.member("data")?))
 }
 
 /// The levels of MCP and of proto-mcp.

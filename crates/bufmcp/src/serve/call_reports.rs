@@ -1,4 +1,4 @@
-//! The way of the reports of running calls to the task of their conversation.
+//! The way of the reports of running calls to the task of their conversation, or to the stream of one call.
 //!
 //! It exists for clients that have agreed on streaming; for calls whose client wants reports it is their [`Outlet`].
 
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_fair::Reservation;
 use protomcp_server::{CallInfo, Outlet};
-use protomcp_types::{Level, Progress, ProgressToken, RawJson};
+use protomcp_types::{Level, Notification, Progress, ProgressToken, RawJson, method};
 use tokio::sync::Notify;
 
-use crate::convert::reports::{level_from_proto, log_to_proto, progress_to_proto};
+use crate::convert::reports::{level_from_proto, log_of, log_to_proto, progress_to_proto};
 use crate::message::{CallToolRequest, LogLevel};
 use crate::report::{CallReport, ReportFrame};
 use crate::serve::account::hold;
@@ -94,6 +94,19 @@ impl ReportQueue {
         (reports, dropped)
     }
 
+    /// The oldest report that has arrived.
+    pub(super) fn pop(&self) -> Option<Vec<u8>> {
+        let mut queued = self.lock();
+        let report = queued.reports.pop();
+        queued.hold(0);
+        report
+    }
+
+    /// The number of reports that were dropped since the last time.
+    pub(super) fn take_dropped(&self) -> usize {
+        self.lock().reports.take_dropped()
+    }
+
     /// Waits until reports arrive. Cancel safe.
     pub(super) async fn arrived(&self) {
         self.arrived.notified().await;
@@ -126,6 +139,23 @@ impl CallReports {
     /// The token of the call for progress, if the client wants any. It never leaves this process.
     pub(super) fn progress_token(&self) -> Option<ProgressToken> {
         self.wants_progress.then(|| ProgressToken::from(self.number))
+    }
+
+    /// Sends the report in a notification of MCP, which is one that the client wants.
+    pub(super) fn notified(&self, notification: &Notification) {
+        let report = if notification.method == method::PROGRESS {
+            Progress::from_notification(notification)
+                .and_then(|(_, progress)| progress_to_proto(&progress))
+                .map(CallReport::Progress)
+        } else if notification.method == method::LOG {
+            log_of(&notification.params)
+                .map(|(level, logger, data)| CallReport::Log(log_to_proto(level, logger.as_deref(), data)))
+        } else {
+            None
+        };
+        if let Some(report) = report {
+            self.send(report);
+        }
     }
 
     fn send(&self, report: CallReport) {

@@ -99,7 +99,7 @@ impl Mcp {
             }
             Client::Sender { peer, known, reservations } => {
                 let SingleAnswer { outcome, reservation } =
-                    self.server.call_once(request, peer.clone(), known.clone()).await;
+                    self.server.call_once(request, peer.clone(), known.clone(), reports).await;
                 reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
                 outcome?
             }

@@ -9,6 +9,7 @@ use protomcp_fair::{FutureSet, Reservation};
 use protomcp_session::Session;
 use protomcp_types::{Level, Params};
 
+use crate::convert::reports::log_of;
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;
 use crate::message::mcp_message::Payload;
@@ -78,11 +79,9 @@ impl Running {
 
     /// The frame of a log message that belongs to no call; `None`: no call has asked for log messages of its level.
     pub(super) fn log_of(&self, params: &Params, shared: &Shared) -> Option<Result<ReportFrame, FrameTooLarge>> {
-        let text = |name: &str| params.member(name).and_then(|raw| raw.to::<String>().ok());
-        let level = Level::parse(&text("level")?)?;
+        let (level, logger, data) = log_of(params)?;
         let is_wanted = self.least.is_some_and(|least| level >= least);
-        let data = params.member("data").filter(|_| is_wanted)?;
-        Some(shared.logs.frame(level, text("logger").as_deref(), data, &shared.session.frames))
+        is_wanted.then(|| shared.logs.frame(level, logger.as_deref(), data, &shared.session.frames))
     }
 
     /// Passes the reports on that have arrived.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use protomcp_server::{
     CallFacts, CallInfo, ClientInfo, Outlet, Peer, RunningCall, Server, ServerHandle, ServerRequest, Service,
-    SingleAnswer,
+    SingleAnswer, SingleCaller, SingleReports,
 };
 use protomcp_session::Extensions;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
@@ -16,8 +16,14 @@ use crate::serve::call_reports::CallReports;
 pub(in crate::serve) trait AnyMcpServer: Send + Sync {
     fn handle(&self) -> &ServerHandle;
 
-    /// Makes a call without a session; its future drives it.
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> BoxFuture<'static, SingleAnswer>;
+    /// Makes a call without a session; its future drives it. `reports`: as in [`AnyMcpServer::call`].
+    fn call_once(
+        &self,
+        request: ServerRequest,
+        peer: Peer,
+        known: Extensions,
+        reports: Option<Arc<CallReports>>,
+    ) -> BoxFuture<'static, SingleAnswer>;
 
     /// Makes a call of a member; its future drives it. `reports`: the way back to its client, if it wants reports.
     fn call(&self, request: ServerRequest, facts: CallFacts, reports: Option<Arc<CallReports>>) -> RunningCall;
@@ -33,8 +39,19 @@ impl<S: Service> AnyMcpServer for Server<S> {
         Self::handle(self)
     }
 
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> BoxFuture<'static, SingleAnswer> {
-        Self::call_once(self, request, Arc::clone(&CLIENT), peer, known)
+    fn call_once(
+        &self,
+        request: ServerRequest,
+        peer: Peer,
+        known: Extensions,
+        reports: Option<Arc<CallReports>>,
+    ) -> BoxFuture<'static, SingleAnswer> {
+        let reports = reports.map(|reports| SingleReports {
+            progress_token: reports.progress_token(),
+            log_level: reports.least,
+            on_report: Box::new(move |notification| reports.notified(&notification)),
+        });
+        Self::call_once(self, request, SingleCaller { client: Arc::clone(&CLIENT), peer, known, reports })
     }
 
     fn call(&self, request: ServerRequest, facts: CallFacts, reports: Option<Arc<CallReports>>) -> RunningCall {

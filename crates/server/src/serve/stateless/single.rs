@@ -1,12 +1,15 @@
-//! One typed call without a session, for a front whose clients take no reports and answer no questions.
+//! One typed call without a session, for a front whose clients answer no questions.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protomcp_types::{CallTool, ErrorObject, GetPrompt, JsonObject, Method, ReadResource, RequestId};
+use protomcp_types::{
+    CallTool, ErrorObject, GetPrompt, JsonObject, Level, Method, Notification, ProgressToken, ReadResource, RequestId,
+};
 
 use crate::records::overload;
 use crate::serve::Server;
@@ -28,24 +31,56 @@ pub struct SingleAnswer {
     pub reservation: Option<Reservation>,
 }
 
+/// The sender of a single call ([`Server::call_once`]).
+#[derive(Debug)]
+pub struct SingleCaller {
+    /// The client, which declares no capabilities.
+    pub client: Arc<ClientInfo>,
+    /// Its principal, its address and its connection.
+    pub peer: Peer,
+    /// The knowledge of the transport about the request ([`Context::extension`](crate::Context::extension)).
+    pub known: Extensions,
+    /// `None`: progress and log messages of the call are dropped.
+    pub reports: Option<SingleReports>,
+}
+
+/// The reports that the sender of a single call wants.
+pub struct SingleReports {
+    /// The token under which it wants progress; `None`: it wants none.
+    pub progress_token: Option<ProgressToken>,
+    /// The least severe level of log messages that it wants; `None`: it wants none.
+    pub log_level: Option<Level>,
+    /// Gets each notification of the call, before its answer. It runs where the call is polled, so it must not block,
+    /// and bounds what its client does not read.
+    pub on_report: Box<dyn FnMut(Notification) + Send>,
+}
+
+impl fmt::Debug for SingleReports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SingleReports")
+            .field("progress_token", &self.progress_token)
+            .field("log_level", &self.log_level)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<S: Service> Server<S> {
-    /// Makes one typed call without a session (MCP 2026-07-28). `client` declares no capabilities; progress and log
-    /// messages of the call are dropped. `known` is the knowledge of the transport about the request
-    /// ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes of requests. Must be called inside
-    /// a tokio runtime with timers.
+    /// Makes one typed call without a session (MCP 2026-07-28). The caller bounds the bytes of requests. Must be called
+    /// inside a tokio runtime with timers.
     ///
     /// The future drives the call: nothing is spawned for a call that is polled to its end. Dropping the future cancels
     /// the call, which then has its grace ([`Limits::cancel_grace`](crate::Limits::cancel_grace)) in its own task.
     ///
     /// The call is refused with an error when the server does not have the method (−32601), and while it shuts down
     /// (−32603). At a shutdown a running call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout).
-    pub fn call_once(
-        &self,
-        request: ServerRequest,
-        client: Arc<ClientInfo>,
-        peer: Peer,
-        known: Extensions,
-    ) -> BoxFuture<'static, SingleAnswer> {
+    pub fn call_once(&self, request: ServerRequest, caller: SingleCaller) -> BoxFuture<'static, SingleAnswer> {
+        let SingleCaller { client, peer, known, reports } = caller;
+        let (progress_token, log_level, on_report) = match reports {
+            Some(SingleReports { progress_token, log_level, on_report }) => {
+                (progress_token, log_level, Some(on_report))
+            }
+            None => (None, None, None),
+        };
         let (sessions, id) = (self.0.sessions.clone(), RequestId::from(0));
         let access = sessions.logs_access().then(|| {
             let sent = as_sent(&id, &request);
@@ -64,11 +99,12 @@ impl<S: Service> Server<S> {
                 // No other request continues the call, since its client cannot be asked.
                 params: JsonObject::new(),
             });
-            let info = StatelessInfo { log_level: None };
-            let call = StatelessCall { request, client, progress_token: None, info, inputs };
+            let info = StatelessInfo { log_level };
+            let call = StatelessCall { request, client, progress_token, info, inputs };
             let (stateless, sending) = (sessions.stateless(), self.0.sending.clone());
             let parts = StatelessParts { sessions, stateless, sending, peer, id };
-            Ok(OpenCall(Some(CallReplies::start(&parts, &self.0.service, call, known, None))))
+            let call = CallReplies::start(&parts, &self.0.service, call, known, None);
+            Ok(OpenCall { call: Some(call), on_report })
         };
         async move {
             let (outcome, reservation) = match call {
@@ -95,14 +131,21 @@ fn asks(request: &ServerRequest) -> Option<&'static str> {
 }
 
 /// A call that is cancelled when it is dropped before its answer.
-struct OpenCall(Option<CallReplies>);
+struct OpenCall {
+    call: Option<CallReplies>,
+    on_report: Option<Box<dyn FnMut(Notification) + Send>>,
+}
 
 impl OpenCall {
     /// The answer and its bytes.
     async fn answer(&mut self) -> (Result<ServerResult, ErrorObject>, Option<Reservation>) {
-        while let Some(call) = &mut self.0 {
+        while let Some(call) = &mut self.call {
             match poll_fn(|cx| call.poll_next(cx)).await {
-                Some(CallReply::Notification(..)) => {}
+                Some(CallReply::Notification(notification, _)) => {
+                    if let Some(on_report) = &mut self.on_report {
+                        on_report(notification);
+                    }
+                }
                 Some(CallReply::Answer(outcome, reservation)) => return (outcome, reservation),
                 // A client without capabilities gets no task.
                 Some(CallReply::Task(_)) | None => break,
@@ -114,7 +157,7 @@ impl OpenCall {
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
-        if let Some(call) = self.0.take().filter(CallReplies::is_open) {
+        if let Some(call) = self.call.take().filter(CallReplies::is_open) {
             call.abandon(());
         }
     }
