@@ -12,12 +12,13 @@ use crate::message::{
     CallToolRequest, CallToolResponse, CompleteRequest, CompleteResponse, GetPromptRequest, GetPromptResponse,
     InitializeRequest, InitializeResponse, ListPromptsRequest, ListPromptsResponse, ListResourcesRequest,
     ListResourcesResponse, ListTemplatesRequest, ListTemplatesResponse, ListToolsRequest, ListToolsResponse,
-    ReadResourceRequest, ReadResourceResponse,
+    ListenRequest, ReadResourceRequest, ReadResourceResponse,
 };
 use crate::reference::{self, Numbering};
 use crate::shape;
 
-/// A request or a response of the services `buf.mcp.v1.MCPService` and `buf.mcp.v1.MCPPrompts`.
+/// A request or a response of the services `buf.mcp.v1.MCPService` and `buf.mcp.v1.MCPPrompts`, or a request of
+/// `buf.mcp.v1.MCPStreams`.
 pub trait BareMessage: Message + Default + 'static {
     /// Decodes one, with the bounds of a frame: its entries are counted before any is decoded.
     ///
@@ -55,6 +56,7 @@ bare! {
     CompleteResponse: COMPLETE_RESPONSE,
     ListTemplatesRequest: PLAIN,
     ListTemplatesResponse: LIST_TEMPLATES_RESPONSE,
+    ListenRequest: LISTEN_REQUEST,
 }
 
 impl BareMessage for ListToolsRequest {

@@ -7,6 +7,7 @@
 mod account;
 mod answers;
 mod any_protocol;
+mod call_events;
 mod call_reports;
 mod catalog;
 mod driver;
@@ -15,6 +16,7 @@ mod endpoint;
 mod error;
 mod large_values;
 mod line_budget;
+mod listening;
 mod log_frames;
 mod mcp;
 mod peer;
@@ -42,8 +44,10 @@ use crate::session::config::{Changes, Features, SessionConfig, Streaming};
 use crate::struct_schemas::StructSchemas;
 
 pub use crate::serve::any_protocol::{AnyServer, DetectOptions, JsonLines, ServeAnyError};
+pub use crate::serve::call_events::{BinaryCallEvent, BinaryCallEvents};
 pub use crate::serve::endpoint::{BinaryAnswer, BinaryCaller, BinaryEndpoint};
 pub use crate::serve::error::BinaryServeError;
+pub use crate::serve::listening::BinaryListening;
 pub use crate::serve::peer::BinaryPeer;
 
 /// Serves an MCP server to clients of proto-mcp. Cloning is cheap; all clones share their limits.

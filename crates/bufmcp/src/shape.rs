@@ -29,6 +29,8 @@ pub(crate) static GET_PROMPT_RESPONSE: Shape = Shape { lists: &[2, 3], inner: &[
 pub(crate) static COMPLETE_REQUEST: Shape = Shape { lists: &[5], inner: &[(5, &PLAIN)] };
 pub(crate) static COMPLETE_RESPONSE: Shape = Shape { lists: &[1], inner: &[] };
 pub(crate) static LIST_TEMPLATES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
+/// It is in no `MCPMessage`.
+pub(crate) static LISTEN_REQUEST: Shape = Shape { lists: &[1], inner: &[] };
 static ERROR_RESPONSE: Shape = Shape { lists: &[], inner: &[(3, &STRUCT)] };
 static CALL_LOG: Shape = Shape { lists: &[], inner: &[(3, &VALUE)] };
 static STRUCT_ENTRY: Shape = Shape { lists: &[], inner: &[(2, &VALUE)] };

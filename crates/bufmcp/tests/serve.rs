@@ -3,6 +3,7 @@
 mod budgets;
 mod calls;
 mod detection;
+mod endpoint;
 mod ends;
 mod lists;
 mod stage;

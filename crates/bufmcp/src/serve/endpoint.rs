@@ -16,6 +16,7 @@ use crate::message::{InitializeRequest, InitializeResponse, McpMessage};
 use crate::schemas::Imports;
 use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
+use crate::serve::call_reports::CallReports;
 use crate::serve::catalog::Catalog;
 use crate::serve::large_values::Values;
 use crate::serve::mcp::any_server::AnyMcpServer;
@@ -23,7 +24,7 @@ use crate::serve::mcp::{Client, Mcp};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::session::admission::{admit, agree};
-use crate::session::config::{Changes, Features, SessionConfig, Streaming};
+use crate::session::config::SessionConfig;
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
 use crate::stream::now;
@@ -32,8 +33,8 @@ use crate::stream::now;
 /// Cloning is cheap.
 #[derive(Clone)]
 pub struct BinaryEndpoint {
-    server: Arc<dyn AnyMcpServer>,
-    shared: Arc<Shared>,
+    pub(super) server: Arc<dyn AnyMcpServer>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// The sender of a request without a conversation.
@@ -55,20 +56,12 @@ pub struct BinaryAnswer {
 }
 
 impl<S: Service> BinaryServer<S> {
-    /// The same server for requests without a conversation. Changes of lists and resources are not announced there, and
-    /// calls have no reports.
+    /// The same server for requests without a conversation. Changes of lists and resources are announced to those who
+    /// [listen](BinaryEndpoint::listen), and a [stream](BinaryEndpoint::call_tool) has the reports of its call.
     #[must_use]
     pub fn endpoint(&self) -> BinaryEndpoint {
-        let mut shared = self.shared.clone();
-        let session = Arc::make_mut(&mut shared.session);
-        let Features { tools, resources, prompts, .. } = &mut session.features;
-        for changes in [tools, resources, prompts].into_iter().flatten() {
-            *changes = Changes::Silent;
-        }
-        session.features.subscriptions = false;
-        session.features.streaming = Streaming::Unsupported;
         let server: Server<S> = self.server.clone();
-        BinaryEndpoint { server: Arc::new(server), shared: Arc::new(shared) }
+        BinaryEndpoint { server: Arc::new(server), shared: Arc::new(self.shared.clone()) }
     }
 }
 
@@ -96,7 +89,17 @@ impl BinaryEndpoint {
 
     /// Answers a request within its time. Dropping the future cancels it. Must be called inside a tokio runtime with
     /// timers.
-    pub async fn answer(&self, mut call: BinaryCall, caller: BinaryCaller) -> BinaryAnswer {
+    pub async fn answer(&self, call: BinaryCall, caller: BinaryCaller) -> BinaryAnswer {
+        self.answer_with(call, caller, None).await
+    }
+
+    /// Like [`BinaryEndpoint::answer`], with a way for the reports of a tool call.
+    pub(super) async fn answer_with(
+        &self,
+        mut call: BinaryCall,
+        caller: BinaryCaller,
+        reports: Option<Arc<CallReports>>,
+    ) -> BinaryAnswer {
         let started = now();
         let kind = RequestKind::of(&call);
         let BinaryCaller { mut peer, connection } = caller;
@@ -104,25 +107,30 @@ impl BinaryEndpoint {
             Ok(timeout) => timeout,
             Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), reservations: Vec::new() },
         };
-        let worker = Values::new(self.shared.large_work.worker(peer.owner()));
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
         let client = Client::Sender { peer: sender, known: peer.known.clone(), reservations: Mutex::default() };
-        let answers = Answers {
-            shared: Arc::clone(&self.shared),
-            mcp: Mcp { server: Arc::clone(&self.server), client, worker, outbound: None },
-            catalog: Arc::new(Catalog::default()),
-            caller: peer.rate_key(|| connection.unwrap_or_default()),
-            permission: peer.permission.take(),
-            // A call has nothing to declare it with.
-            imports: Imports::Complete,
-            lists: Arc::new(Semaphore::new(1)),
-        };
-        let outcome = self.within(timeout, kind, answers.answer(call, None)).await;
+        let answers = self.answers(client, peer, connection);
+        let outcome = self.within(timeout, kind, answers.answer(call, reports)).await;
         let mut outcome = outcome.or_else(|fault| kind.carry(fault));
         if let Ok(payload) = &mut outcome {
             payload.note_time(now().saturating_duration_since(started));
         }
         BinaryAnswer { outcome, reservations: answers.mcp.take_reservations() }
+    }
+
+    /// The answers for a client.
+    pub(super) fn answers(&self, client: Client, peer: BinaryPeer, connection: Option<u64>) -> Answers {
+        let worker = Values::new(self.shared.large_work.worker(peer.owner()));
+        Answers {
+            shared: Arc::clone(&self.shared),
+            mcp: Mcp { server: Arc::clone(&self.server), client, worker, outbound: None },
+            catalog: Arc::new(Catalog::default()),
+            caller: peer.rate_key(|| connection.unwrap_or_default()),
+            permission: peer.permission,
+            // A call has nothing to declare it with.
+            imports: Imports::Complete,
+            lists: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// Waits for an answer that is not too large.

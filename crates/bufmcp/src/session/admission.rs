@@ -58,13 +58,19 @@ pub(crate) fn admit(
         | BinaryCall::Subscribe(_)
         | BinaryCall::Unsubscribe(_) => limits.request_timeout,
     };
-    if config.requires_token() && principal.is_none() {
-        if let Some(tokens) = &config.tokens {
-            tokens.note_refusal("a token is required");
-        }
-        return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
-    }
+    require_principal(config, principal.as_ref())?;
     Ok(timeout)
+}
+
+/// Checks that the principal is known where a token is required.
+pub(crate) fn require_principal(config: &SessionConfig, principal: Option<&Arc<str>>) -> Result<(), Fault> {
+    if !config.requires_token() || principal.is_some() {
+        return Ok(());
+    }
+    if let Some(tokens) = &config.tokens {
+        tokens.note_refusal("a token is required");
+    }
+    Err(Fault::new(code::UNAUTHENTICATED, "a token is required"))
 }
 
 /// Removes the token from metadata. Its key may have capital letters, as the name of a header may.

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use protomcp_server::{
-    CallFacts, CallInfo, ClientInfo, Outlet, Peer, RunningCall, Server, ServerHandle, ServerRequest, Service,
-    SingleAnswer, SingleCaller, SingleReports,
+    CallFacts, CallInfo, ClientInfo, Membership, Outlet, Peer, RunningCall, Server, ServerHandle, ServerRequest,
+    Service, SingleAnswer, SingleCaller, SingleReports,
 };
 use protomcp_session::Extensions;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
@@ -27,6 +27,9 @@ pub(in crate::serve) trait AnyMcpServer: Send + Sync {
 
     /// Makes a call of a member; its future drives it. `reports`: the way back to its client, if it wants reports.
     fn call(&self, request: ServerRequest, facts: CallFacts, reports: Option<Arc<CallReports>>) -> RunningCall;
+
+    /// Adds a client to the open sessions.
+    fn join(&self, peer: Peer, client: ClientInfo) -> Membership;
 
     /// True if the calls of a member run in the task of their connection.
     fn has_inline_calls(&self) -> bool;
@@ -59,6 +62,10 @@ impl<S: Service> AnyMcpServer for Server<S> {
             Some(reports) => Self::call(self, request, facts, reports),
             None => Self::call(self, request, facts, Arc::new(Silent)),
         }
+    }
+
+    fn join(&self, peer: Peer, client: ClientInfo) -> Membership {
+        Self::join(self, peer, client)
     }
 
     fn has_inline_calls(&self) -> bool {

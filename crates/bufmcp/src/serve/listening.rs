@@ -1,0 +1,117 @@
+//! The changes of lists and resources, for clients without a conversation.
+
+use std::sync::Arc;
+
+use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer};
+use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
+
+use crate::code;
+use crate::fault::Fault;
+use crate::message::{ListChanged, ListenRequest, Notice, ResourceUpdated, SubscribeRequest, notice};
+use crate::serve::endpoint::{BinaryCaller, BinaryEndpoint};
+use crate::serve::mcp::Client;
+use crate::session::admission::require_principal;
+use crate::session::config::{Changes, Features};
+use crate::session::inbound::BinaryCall;
+use crate::session::request_kind::RequestKind;
+
+/// The notices for a client that listens. Dropping it ends its subscriptions.
+///
+/// Notices that are not taken wait within bounds: changes of one list or of one resource are one notice.
+#[derive(Debug)]
+pub struct BinaryListening {
+    membership: Membership,
+    features: Features,
+}
+
+impl BinaryEndpoint {
+    /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024. No change after
+    /// this is missed. The client is one of the open sessions of the server as long as it listens.
+    ///
+    /// # Errors
+    /// If a token is required and absent, a resource is not there or may not be subscribed to, or the subscriptions do
+    /// not begin within the time of a request.
+    pub async fn listen(&self, request: ListenRequest, caller: BinaryCaller) -> Result<BinaryListening, Fault> {
+        let BinaryCaller { peer, connection } = caller;
+        require_principal(self.config(), peer.principal.as_ref())?;
+        let features = self.config().features;
+        if !features.subscriptions && !request.uris.is_empty() {
+            return Err(Fault::new(code::METHOD_NOT_FOUND, "the server has no subscriptions"));
+        }
+        let client = ClientInfo {
+            version: ProtocolVersion::NEWEST_STATEFUL,
+            implementation: Implementation::new("proto-mcp client", ""),
+            capabilities: ClientCapabilities::new(),
+        };
+        let membership = self.server.join(Peer::new(peer.principal.clone(), peer.address, connection), client);
+        let mut facts = membership.facts(RequestId::from(0));
+        facts.known = peer.known.clone();
+        let answers = self.answers(Client::Member { facts, last: Arc::default() }, peer, connection);
+        let subscribing = async {
+            for uri in request.uris {
+                answers.answer(BinaryCall::Subscribe(SubscribeRequest { uri }), None).await?;
+            }
+            Ok::<(), Fault>(())
+        };
+        let time = self.config().limits.request_timeout;
+        let begun = tokio::time::timeout(time, subscribing).await;
+        begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;
+        Ok(BinaryListening { membership, features })
+    }
+}
+
+impl BinaryListening {
+    /// The next notice; `None`: the server shuts down. Cancel safe.
+    pub async fn next(&mut self) -> Option<Notice> {
+        loop {
+            // A question finds no way to the client, and fails.
+            let MemberNotice::Notification(notification) = self.membership.next().await? else { continue };
+            if let Some(notice) = notice_of(&notification, self.features) {
+                return Some(Notice { notice: Some(notice) });
+            }
+        }
+    }
+}
+
+/// The notice in a notification of MCP; `None`: it is about something else, or the server does not announce it.
+fn notice_of(notification: &Notification, features: Features) -> Option<notice::Notice> {
+    let Notification { method, params } = notification;
+    if *method == method::RESOURCE_UPDATED {
+        let uri = params.member("uri")?.to::<String>().ok()?;
+        return Some(notice::Notice::ResourceUpdated(ResourceUpdated { uri }));
+    }
+    let is = |name: &str, list: Option<Changes>| *method == name && list == Some(Changes::Announced);
+    let changed = ListChanged {
+        tools: is(method::TOOLS_CHANGED, features.tools),
+        resources: is(method::RESOURCES_CHANGED, features.resources),
+        prompts: is(method::PROMPTS_CHANGED, features.prompts),
+    };
+    (changed != ListChanged::default()).then_some(notice::Notice::ListChanged(changed))
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_types::{JsonObject, Params, RawJson};
+
+    use super::*;
+
+    #[test]
+    fn notices_are_what_the_server_announces() {
+        let features =
+            Features { tools: Some(Changes::Announced), resources: Some(Changes::Silent), ..Features::default() };
+        let uri: Params = JsonObject::new().with("uri", RawJson::text("a:b")).into();
+        let updated = notice::Notice::ResourceUpdated(ResourceUpdated { uri: "a:b".to_owned() });
+        let tools = notice::Notice::ListChanged(ListChanged { tools: true, ..ListChanged::default() });
+        for (name, params, expected) in [
+            (method::RESOURCE_UPDATED, uri, Some(updated)),
+            (method::RESOURCE_UPDATED, Params::Absent, None),
+            (method::TOOLS_CHANGED, Params::Absent, Some(tools)),
+            (method::RESOURCES_CHANGED, Params::Absent, None),
+            (method::PROMPTS_CHANGED, Params::Absent, None),
+            (method::LOG, Params::Absent, None),
+        ] {
+            let notification = Notification { method: name.into(), params };
+            assert_eq!(notice_of(&notification, features), expected, "{name}");
+        }
+    }
+}
