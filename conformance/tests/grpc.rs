@@ -193,7 +193,8 @@ fn health_is_reported_and_reflection_only_if_wanted() {
     assert_eq!((&seen[4], &seen[5]["code"]), (&serving, &json!("UNIMPLEMENTED")));
     let web = serve(&["--grpc-reflection"], &[]);
     let seen = steps(&web, &json!([{"reflection": "services"}, {"reflection": "buf.mcp.v1.MCPService"}]));
-    assert_eq!(seen[0]["services"], json!(["buf.mcp.v1.MCPService", "buf.mcp.v1.MCPPrompts"]));
+    let services = ["MCPService", "MCPPrompts", "MCPStreams"].map(|name| format!("buf.mcp.v1.{name}"));
+    assert_eq!(seen[0]["services"], json!(services));
     assert_eq!(seen[1]["methods"], json!(["Initialize", "ListTools", "CallTool", "ListResources", "ReadResource"]));
     assert_eq!(seen[1]["input"], "buf.mcp.v1.CallToolRequest");
 }

@@ -1,13 +1,13 @@
-//! The methods of proto-mcp: the five of version 1.0, and the four of its extension `prompts`.
+//! The methods of proto-mcp with one response: the five of version 1.0, and the four of its extension `prompts`.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 use http::Response;
 use http::request::Parts;
-use http_body::{Frame, SizeHint};
 use protomcp_bufmcp::message::{
     CallToolRequest, CallToolResponse, CompleteRequest, CompleteResponse, GetPromptRequest, GetPromptResponse,
     InitializeRequest, InitializeResponse, ListPromptsRequest, ListPromptsResponse, ListResourcesRequest,
@@ -22,6 +22,7 @@ use tonic::{Code, Status};
 use tower_service::Service;
 
 use crate::codec::Bounded;
+use crate::reserved_body::ReservedBody;
 use crate::status;
 use crate::whole::Whole;
 
@@ -37,7 +38,7 @@ impl Caller {
     }
 
     /// Checks that the token of the request grants what a method of MCP needs.
-    fn authorize(&self, method: &str, name: Option<&str>) -> Result<(), Status> {
+    pub(crate) fn authorize(&self, method: &str, name: Option<&str>) -> Result<(), Status> {
         let Some(admission) = &self.admission else { return Ok(()) };
         admission.authorize(&self.head, method, name).map_err(|rejection| {
             let mut status = Status::new(Code::PermissionDenied, rejection.why.to_string());
@@ -50,8 +51,13 @@ impl Caller {
         })
     }
 
+    /// The end of the token of the request; `None`: it has no end, or there is no token.
+    pub(crate) fn valid_until(&self) -> Option<SystemTime> {
+        self.admission.as_ref().and_then(Admission::valid_until)
+    }
+
     /// The sender as the server of proto-mcp knows it. Handlers see the head of the request.
-    fn binary(&self) -> BinaryCaller {
+    pub(crate) fn binary(&self) -> BinaryCaller {
         let admission = self.admission.as_ref();
         let peer = BinaryPeer {
             principal: admission.and_then(|admission| admission.principal().cloned()),
@@ -130,7 +136,7 @@ pub(crate) async fn call<M: Method>(endpoint: &BinaryEndpoint, caller: Caller, w
     let unary = Unary { endpoint: endpoint.clone(), caller: Some(caller) };
     let mut response = grpc.unary(unary, whole.request).await;
     let reservations = response.extensions_mut().remove::<Arc<Vec<Reservation>>>();
-    response.map(|body| Body::new(ReservedBody { body, _reservations: reservations }))
+    response.map(|body| Body::new(ReservedBody::new(body, reservations)))
 }
 
 /// One request, as tonic calls it.
@@ -157,28 +163,5 @@ impl<M: Method> Service<tonic::Request<M>> for Unary {
             response.extensions_mut().insert(Arc::new(reservations));
             Ok(response)
         })
-    }
-}
-
-/// A response that holds bytes of the outbound budget until the client has read it.
-struct ReservedBody {
-    body: tonic::body::Body,
-    _reservations: Option<Arc<Vec<Reservation>>>,
-}
-
-impl http_body::Body for ReservedBody {
-    type Data = bytes::Bytes;
-    type Error = Status;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<bytes::Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
+use tokio::time::Instant;
 use tonic::Status;
 
 /// The header of the time.
@@ -17,6 +18,19 @@ pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
     let text = value.to_str().ok();
     let time = text.and_then(parse).ok_or_else(|| Status::invalid_argument("grpc-timeout is malformed"))?;
     Ok(Some(time))
+}
+
+/// The status of a call whose time is over.
+pub(crate) fn passed() -> Status {
+    Status::deadline_exceeded("the deadline of the call has passed")
+}
+
+/// Waits until this moment; `None`: for ever.
+pub(crate) async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Up to eight digits and a unit (gRPC over HTTP/2, Timeout).

@@ -108,7 +108,8 @@ mod tests {
         };
         let all = names(FILES.by_symbol("buf.mcp.v1.MCPService")).unwrap();
         assert_eq!((all.len(), all[0].as_str()), (4, "buf/mcp/v1/mcp.proto"));
-        for symbol in ["buf.mcp.v1.MCPService.CallTool", "buf.mcp.v1.MCPPrompts.GetPrompt", "buf.mcp.v1.Tool.name"] {
+        for symbol in ["MCPService.CallTool", "MCPPrompts.GetPrompt", "MCPStreams.Listen", "Tool.name"] {
+            let symbol = &format!("buf.mcp.v1.{symbol}");
             assert_eq!(names(FILES.by_symbol(symbol)).unwrap(), all, "{symbol}");
         }
         assert_eq!(names(FILES.by_symbol("google.protobuf.Value.kind")), None);

@@ -13,7 +13,7 @@ use tonic::server::Grpc;
 use tower_service::Service;
 
 use crate::codec::PlainCodec;
-use crate::method::{PROMPTS, SERVICE};
+use crate::method::SERVICES;
 use crate::services::Services;
 use crate::whole::Whole;
 
@@ -66,7 +66,7 @@ fn state(services: &Services) -> Health {
 }
 
 fn is_known(service: &str) -> bool {
-    ["", SERVICE, PROMPTS].contains(&service)
+    service.is_empty() || SERVICES.contains(&service)
 }
 
 /// The state at this moment.
@@ -82,7 +82,8 @@ pub(crate) async fn check(services: &Services, whole: Whole) -> Response<Body> {
 pub(crate) async fn list(services: &Services, whole: Whole) -> Response<Body> {
     let state = State::from(state(services));
     let answer = Function(move |ListRequest {}| {
-        Ok(List { statuses: ["", SERVICE, PROMPTS].map(|service| (service.to_owned(), state)).into() })
+        let all = std::iter::once("").chain(SERVICES);
+        Ok(List { statuses: all.map(|service| (service.to_owned(), state)).collect() })
     });
     Grpc::new(PlainCodec::new()).unary(answer, whole.request).await.map(Body::new)
 }

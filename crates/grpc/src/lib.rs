@@ -8,10 +8,12 @@ mod descriptors;
 mod health;
 mod method;
 mod reflection;
+mod reserved_body;
 mod respond;
 mod service;
 mod services;
 mod status;
+mod streams;
 mod whole;
 
 pub use client::{GrpcServer, InvalidTarget};

@@ -12,6 +12,8 @@ pub(crate) enum Method {
     GetPrompt,
     Complete,
     ListTemplates,
+    CallToolStream,
+    Listen,
     HealthCheck,
     HealthList,
     HealthWatch,
@@ -32,6 +34,8 @@ impl Method {
             (PROMPTS, "GetPrompt") => Self::GetPrompt,
             (PROMPTS, "Complete") => Self::Complete,
             (PROMPTS, "ListTemplates") => Self::ListTemplates,
+            (STREAMS, "CallToolStream") => Self::CallToolStream,
+            (STREAMS, "Listen") => Self::Listen,
             (HEALTH, "Check") => Self::HealthCheck,
             (HEALTH, "List") => Self::HealthList,
             (HEALTH, "Watch") => Self::HealthWatch,
@@ -45,6 +49,10 @@ impl Method {
 pub(crate) const SERVICE: &str = "buf.mcp.v1.MCPService";
 /// The service of its extension `prompts`.
 pub(crate) const PROMPTS: &str = "buf.mcp.v1.MCPPrompts";
+/// The service of reports, and of changes of lists and resources.
+pub(crate) const STREAMS: &str = "buf.mcp.v1.MCPStreams";
+/// The services of `buf.mcp.v1`.
+pub(crate) const SERVICES: [&str; 3] = [SERVICE, PROMPTS, STREAMS];
 /// The health checks of gRPC.
 pub(crate) const HEALTH: &str = "grpc.health.v1.Health";
 /// The reflection of gRPC; its older version differs in the name alone.
@@ -62,6 +70,8 @@ mod tests {
             ("/grpc.health.v1.Health/Check", Some(Method::HealthCheck)),
             ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Some(Method::Reflection)),
             ("/buf.mcp.v1.MCPPrompts/GetPrompt", Some(Method::GetPrompt)),
+            ("/buf.mcp.v1.MCPStreams/Listen", Some(Method::Listen)),
+            ("/buf.mcp.v1.MCPService/CallToolStream", None),
             ("/buf.mcp.v1.MCPService/GetPrompt", None),
             ("/buf.mcp.v1.MCPService/Check", None),
             ("/buf.mcp.v1.MCPService/CallTool/", None),

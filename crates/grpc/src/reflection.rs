@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::codec::PlainCodec;
 use crate::descriptors::FILES;
-use crate::method::{PROMPTS, SERVICE};
+use crate::method::SERVICES;
 use crate::services::Services;
 
 /// The largest request, in bytes: a name.
@@ -153,7 +153,7 @@ fn answer(ask: Ask) -> Answer {
     };
     let reply = match &ask.question {
         Some(Question::ListServices(_)) => {
-            let service = [SERVICE, PROMPTS].map(|name| ServiceName { name: name.to_owned() }).into();
+            let service = SERVICES.map(|name| ServiceName { name: name.to_owned() }).into();
             Reply::Services(ServiceList { service })
         }
         Some(Question::FileByFilename(name)) => files(FILES.by_name(name)),

@@ -6,16 +6,21 @@ use protomcp_bufmcp::message::{
     ListTemplatesRequest, ListToolsRequest, ReadResourceRequest,
 };
 use protomcp_http::{Body, BoxBody};
+use tokio::time::Instant;
 use tonic::Status;
 
 use crate::call::{Caller, call};
 use crate::method::Method;
 use crate::services::Services;
 use crate::whole::Whole;
-use crate::{health, reflection};
+use crate::{health, reflection, streams};
 
-/// Responds to a request.
-pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> Response<Body> {
+/// Responds to a request. A stream ends at the deadline; the caller looks after other responses.
+pub(crate) async fn respond(
+    services: &Services,
+    request: Request<BoxBody>,
+    deadline: Option<Instant>,
+) -> Response<Body> {
     let Some(method) = Method::of(request.uri().path()) else { return unimplemented() };
     let (head, body) = request.into_parts();
     if method == Method::Reflection {
@@ -41,6 +46,8 @@ pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> R
         Method::GetPrompt => call::<GetPromptRequest>(endpoint, caller, whole).await,
         Method::Complete => call::<CompleteRequest>(endpoint, caller, whole).await,
         Method::ListTemplates => call::<ListTemplatesRequest>(endpoint, caller, whole).await,
+        Method::CallToolStream => streams::call_tool(endpoint.clone(), caller, whole, deadline).await,
+        Method::Listen => streams::listen(endpoint.clone(), caller, whole, deadline).await,
         Method::HealthCheck => health::check(services, whole).await,
         Method::HealthList => health::list(services, whole).await,
         Method::HealthWatch => health::watch(services, whole).await,

@@ -1,7 +1,6 @@
 //! The services of gRPC, as a protocol on the port of Streamable HTTP.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -9,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, Version};
 use protomcp_bufmcp::BinaryServer;
 use protomcp_http::{Body, BoxBody, Protocol, Readiness, Responding};
 use protomcp_server::Service;
-use tonic::Status;
+use tokio::time::Instant;
 
 use crate::deadline;
 use crate::method::Method;
@@ -17,7 +16,7 @@ use crate::respond::respond;
 use crate::services::Services;
 use crate::status;
 
-/// `buf.mcp.v1.MCPService` and `buf.mcp.v1.MCPPrompts`, with health checks, for
+/// `buf.mcp.v1.MCPService`, `buf.mcp.v1.MCPPrompts` and `buf.mcp.v1.MCPStreams`, with health checks, for
 /// [`Routes::with_protocol`](protomcp_http::Routes::with_protocol). Cloning is cheap.
 ///
 /// Each call is a separate request, and one of MCP 2026-07-28 for the server behind. `Initialize` is optional.
@@ -63,7 +62,11 @@ impl Protocol for GrpcService {
         let services = Arc::clone(&self.0);
         Box::pin(async move {
             match deadline::of(request.headers()) {
-                Ok(deadline) => within(deadline, respond(&services, request)).await,
+                Ok(time) => {
+                    // A time beyond the clock is none.
+                    let deadline = time.and_then(|time| Instant::now().checked_add(time));
+                    within(deadline, respond(&services, request, deadline)).await
+                }
                 Err(status) => status.into_http(),
             }
         })
@@ -75,10 +78,9 @@ impl Protocol for GrpcService {
 }
 
 /// Responds within the time that the client has given. Then the call is dropped, and with it the tool.
-async fn within(deadline: Option<Duration>, responding: impl Future<Output = Response<Body>>) -> Response<Body> {
+async fn within(deadline: Option<Instant>, responding: impl Future<Output = Response<Body>>) -> Response<Body> {
     let Some(deadline) = deadline else { return responding.await };
-    let late = || Status::deadline_exceeded("the deadline of the call has passed").into_http();
-    tokio::time::timeout(deadline, responding).await.unwrap_or_else(|_| late())
+    tokio::time::timeout_at(deadline, responding).await.unwrap_or_else(|_| deadline::passed().into_http())
 }
 
 /// True for `application/grpc`, also with a format of messages behind it. The framing of gRPC-Web differs.

@@ -14,7 +14,7 @@ use crate::status;
 /// A request of which the whole message has arrived. The bytes count in the inbound budget until it is dropped.
 pub(crate) struct Whole {
     pub(crate) request: Request<Full<Bytes>>,
-    pub(crate) _reservation: Option<Reservation>,
+    pub(crate) reservation: Option<Reservation>,
 }
 
 impl Whole {
@@ -33,7 +33,7 @@ impl Whole {
                 (body.to_bytes(), None)
             }
         };
-        Ok(Self { request: Request::from_parts(head, Full::new(body)), _reservation: reservation })
+        Ok(Self { request: Request::from_parts(head, Full::new(body)), reservation })
     }
 }
 
