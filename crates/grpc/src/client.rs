@@ -4,22 +4,28 @@ mod byte_stream;
 mod calls;
 mod carrier;
 mod channel;
+mod listener;
+mod numbers;
 mod raw_codec;
+mod streams;
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
 use protomcp_bufmcp::{Connect, FrameLimits};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::Mutex;
 
 use crate::client::carrier::Carrier;
 
 /// A server over gRPC, over the streams of another way to it: TCP, or TLS over TCP.
 ///
-/// Each request of a conversation is a call. A connection that the server retires finishes its calls, and later ones get
+/// Each request of a conversation is a call; its subscriptions are one call of `Listen`, which is made again when it ends.
+/// A connection that the server retires finishes its calls, and later ones get
 /// another. The conversation ends with a connection that has no calls. A call ends with its request if the conversation
 /// [says so](protomcp_bufmcp::BinaryClientConfig::cancels).
 #[derive(Clone)]
@@ -104,6 +110,8 @@ where
             authorization: self.authorization.clone(),
             max_message: self.limits.max_frame,
             timeout: self.timeout,
+            listener: Mutex::default(),
+            lacks_reports: AtomicBool::new(false),
         };
         tokio::spawn(carrier.run(channel, far));
         Ok(split(near))

@@ -7,6 +7,9 @@ use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_bufmcp::RawMessage;
 
+use crate::client::listener::Heard;
+use crate::client::numbers;
+
 /// An attempt to send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
@@ -43,16 +46,29 @@ impl<F> Default for Calls<F> {
 }
 
 impl<F: Future<Output = Ended>> Calls<F> {
-    /// Takes a message of the conversation: a request, or without payload the id of one that is given up. A call that is
-    /// given up ends, which the server is told, and has no answer.
+    /// Takes a message of the conversation: a request, or without payload, or as a `CancelCall`, the id of one that is
+    /// given up. A call that is given up ends, which the server is told, and has no answer.
     pub(super) fn take(&mut self, message: &Bytes) {
-        if let Some(request) = RawMessage::split(message) {
+        if let Some(request) = RawMessage::split(message).filter(|request| request.payload != numbers::CANCEL_CALL) {
             return self.waiting.push_back((request, Attempt::First));
         }
         let id = RawMessage::id_of(message);
         self.waiting.retain(|(request, _)| request.id != id);
         if let Some(abort) = self.aborts.remove(&id) {
             abort.abort();
+        }
+    }
+
+    /// Takes what the server says by itself: a message for the conversation, or the end of its notices, after which it is
+    /// asked for them again.
+    pub(super) fn hear(&mut self, heard: Heard) -> Option<RawMessage> {
+        match heard {
+            Heard::Message(message) => Some(message),
+            Heard::Ended => {
+                let listen = RawMessage { id: LISTENER, payload: numbers::LISTEN, body: Bytes::new() };
+                self.waiting.push_back((listen, Attempt::First));
+                None
+            }
         }
     }
 
@@ -95,3 +111,6 @@ impl<F: Future<Output = Ended>> Calls<F> {
         self.waiting.is_empty() && self.aborts.is_empty()
     }
 }
+
+/// The id of the request to listen again, which no request of a conversation reaches.
+pub(super) const LISTENER: u64 = u64::MAX;

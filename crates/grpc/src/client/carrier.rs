@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -15,13 +16,16 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use prost::Message;
 use protomcp_bufmcp::{Connect, RawMessage};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, join, split};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf, join, split};
+use tokio::sync::{Mutex, mpsc};
 use tonic::client::Grpc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Request, Status};
 
-use crate::client::calls::{Attempt, Calls, Ended};
+use crate::client::calls::{Attempt, Calls, Ended, LISTENER};
 use crate::client::channel::Channel;
+use crate::client::listener::{Heard, Listener};
+use crate::client::numbers;
 use crate::client::raw_codec::RawCodec;
 use crate::status;
 
@@ -35,12 +39,22 @@ pub(super) struct Carrier<C> {
     pub(super) max_message: usize,
     /// The time of each call.
     pub(super) timeout: Option<Duration>,
+    pub(super) listener: Mutex<Listener>,
+    /// The server has no `CallToolStream`.
+    pub(super) lacks_reports: AtomicBool,
 }
 
 /// The reason why a call has no answer of its kind.
-enum Failure {
+pub(super) enum Failure {
     NotSent(Status),
     Status(Status),
+}
+
+impl Failure {
+    /// The failure of a call with this status.
+    pub(super) fn of(status: Status) -> Self {
+        if is_unsent(&status) { Self::NotSent(status) } else { Self::Status(status) }
+    }
 }
 
 /// Opens a connection.
@@ -61,6 +75,7 @@ where
     pub(super) async fn run(self, mut channel: Channel, stream: DuplexStream) {
         let (mut reader, mut writer) = split(stream);
         let (mut input, mut calls) = (BytesMut::new(), Calls::default());
+        let (hears, mut heard) = mpsc::channel(MAX_HEARD);
         let mut opening: OptionFuture<BoxFuture<'_, io::Result<Channel>>> = None.into();
         let mut is_opening = false;
         let mut ended = channel.ended();
@@ -69,45 +84,43 @@ where
                 calls.take(&message);
             }
             if !channel.is_over() {
-                calls.begin(|request, attempt| self.call(channel.clone(), request, attempt));
+                calls.begin(|request, attempt| self.call(channel.clone(), request, attempt, hears.clone()));
             } else if calls.are_waiting() && !is_opening {
                 opening = Some(self.another().boxed()).into();
                 is_opening = true;
             }
+            let mut messages = Vec::new();
             tokio::select! {
                 read = reader.read_buf(&mut input) => if !matches!(read, Ok(1..)) {
                     // The conversation has ended.
                     return;
                 },
-                Some(end) = calls.next() => {
-                    let answer = match end {
-                        Ended::Answer(answer) => answer,
-                        Ended::NotSent(request) => {
-                            calls.retry(request);
-                            continue;
+                Some(one) = heard.recv() => messages.extend(calls.hear(one)),
+                Some(end) = calls.next() => match end {
+                    Ended::Answer(answer) => {
+                        // The reports of a call are in front of its answer.
+                        while let Ok(one) = heard.try_recv() {
+                            messages.extend(calls.hear(one));
                         }
-                    };
-                    if writer.write_all(&answer.to_frame().unwrap_or_default()).await.is_err() {
-                        return;
+                        messages.push(answer);
                     }
-                }
+                    Ended::NotSent(request) => calls.retry(request),
+                },
                 Some(opened) = &mut opening, if is_opening => {
                     is_opening = false;
                     match opened {
                         Ok(another) => (ended, channel) = (another.ended(), another),
                         Err(error) => {
                             let status = Status::unavailable(format!("the connection is over, and another fails: {error}"));
-                            for request in calls.give_up() {
-                                let frame = failed(request.id, &status).to_frame().unwrap_or_default();
-                                if writer.write_all(&frame).await.is_err() {
-                                    return;
-                                }
-                            }
+                            messages.extend(calls.give_up().map(|request| failed(request.id, &status)));
                         }
                     }
                 }
                 // Running calls have failed with the connection or end on it, and are answered first.
                 _ = ended.changed(), if calls.is_empty() => return,
+            }
+            if !write(&mut writer, messages).await {
+                return;
             }
         }
     }
@@ -120,42 +133,64 @@ where
     }
 
     /// Makes a call, and returns the message that answers it.
-    async fn call(&self, channel: Channel, request: RawMessage, attempt: Attempt) -> Ended {
+    async fn call(&self, channel: Channel, request: RawMessage, attempt: Attempt, heard: mpsc::Sender<Heard>) -> Ended {
         let RawMessage { id, payload, body } = request.clone();
-        match self.send(channel, payload, body).await {
+        let answer = match payload {
+            numbers::INITIALIZE_REQUEST => self.initialize(channel, body, &heard).await,
+            numbers::CALL_TOOL_REQUEST if self.wants_reports(&body) => {
+                self.call_with_reports(channel, &request, &heard).await
+            }
+            numbers::SUBSCRIBE_REQUEST | numbers::UNSUBSCRIBE_REQUEST | numbers::LISTEN => {
+                self.listen(channel, payload, &body, &heard).await
+            }
+            _ => self.send(channel, payload, body).await,
+        };
+        match answer {
             Ok((payload, body)) => Ended::Answer(RawMessage { id, payload, body }),
             Err(Failure::NotSent(_)) if attempt == Attempt::First => Ended::NotSent(request),
             Err(Failure::NotSent(status) | Failure::Status(status)) => Ended::Answer(failed(id, &status)),
         }
     }
 
-    async fn send(&self, channel: Channel, payload: u32, body: Bytes) -> Result<(u32, Bytes), Failure> {
+    /// Makes a call that has one response.
+    pub(super) async fn send(&self, channel: Channel, payload: u32, body: Bytes) -> Result<(u32, Bytes), Failure> {
         let method = METHODS.iter().find(|(request, ..)| *request == payload);
         let unknown = || Failure::Status(Status::unimplemented("the service has no such method"));
         let (_, path, response) = method.ok_or_else(unknown)?;
+        let request = self.request(body, self.timeout);
+        let called = async {
+            let mut grpc = self.ready(channel).await?;
+            grpc.unary(request, PathAndQuery::from_static(path), RawCodec).await.map_err(Failure::of)
+        };
+        Ok((*response, self.in_time(called).await?.into_inner()))
+    }
+
+    /// A request with this time, and with the token.
+    pub(super) fn request(&self, body: Bytes, timeout: Option<Duration>) -> Request<Bytes> {
         let mut request = Request::new(body);
-        if let Some(timeout) = self.timeout {
+        if let Some(timeout) = timeout {
             request.set_timeout(timeout);
         }
         self.authorize(request.metadata_mut());
-        let mut grpc = Grpc::with_origin(channel, self.origin.clone());
-        grpc = grpc.max_decoding_message_size(self.max_message).max_encoding_message_size(self.max_message);
-        let called = async {
-            grpc.ready()
-                .await
-                .map_err(|error| Failure::NotSent(Status::unavailable(format!("the connection is over: {error}"))))?;
-            let answer = grpc.unary(request, PathAndQuery::from_static(path), RawCodec).await;
-            answer.map_err(|status| if is_unsent(&status) { Failure::NotSent(status) } else { Failure::Status(status) })
-        };
-        let answer = match self.timeout {
-            // The answer of the server, that the time is over, says more than silence.
-            Some(timeout) => {
-                let late = || Err(Failure::Status(Status::deadline_exceeded("the server has not answered in time")));
-                tokio::time::timeout(timeout.saturating_add(MARGIN), called).await.unwrap_or_else(|_| late())
-            }
-            None => called.await,
-        };
-        Ok((*response, answer?.into_inner()))
+        request
+    }
+
+    /// A connection that is ready for a call.
+    pub(super) async fn ready(&self, channel: Channel) -> Result<Grpc<Channel>, Failure> {
+        let max = self.max_message.saturating_add(ENVELOPE);
+        let mut grpc = Grpc::with_origin(channel, self.origin.clone())
+            .max_decoding_message_size(max)
+            .max_encoding_message_size(self.max_message);
+        let over = |error| Failure::NotSent(Status::unavailable(format!("the connection is over: {error}")));
+        grpc.ready().await.map_err(over)?;
+        Ok(grpc)
+    }
+
+    /// Waits for the outcome of a call. The answer of the server, that the time is over, says more than silence.
+    pub(super) async fn in_time<T>(&self, called: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let Some(timeout) = self.timeout else { return called.await };
+        let late = |_| Err(Failure::Status(Status::deadline_exceeded("the server has not answered in time")));
+        tokio::time::timeout(timeout.saturating_add(MARGIN), called).await.unwrap_or_else(late)
     }
 
     fn authorize(&self, metadata: &mut MetadataMap) {
@@ -180,10 +215,27 @@ fn is_unsent(status: &Status) -> bool {
     false
 }
 
+/// Writes messages to the conversation. Returns false if it is over: for want of a reader, or of notices that it would miss.
+async fn write(writer: &mut WriteHalf<DuplexStream>, messages: Vec<RawMessage>) -> bool {
+    for message in messages {
+        if message.id == LISTENER {
+            if message.payload == numbers::ERROR_RESPONSE {
+                tracing::warn!("a server over gRPC no longer says what changes; its conversation ends");
+                return false;
+            }
+            continue;
+        }
+        if writer.write_all(&message.to_frame().unwrap_or_default()).await.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
 /// The answer to a request that has failed.
 fn failed(id: u64, status: &Status) -> RawMessage {
     let error = status::to_fault(status).to_response().encode_to_vec();
-    RawMessage { id, payload: ERROR_RESPONSE, body: error.into() }
+    RawMessage { id, payload: numbers::ERROR_RESPONSE, body: error.into() }
 }
 
 /// The next message of the conversation, without its prefix; `None` while it is not complete.
@@ -214,14 +266,17 @@ const METHODS: [(u32, &str, u32); 9] = [
     (116, "/buf.mcp.v1.MCPPrompts/ListTemplates", 117),
 ];
 
-/// The number of `error_response` in `MCPMessage`.
-const ERROR_RESPONSE: u32 = 12;
+/// The most messages of the server that answer no request, and wait for the conversation.
+const MAX_HEARD: usize = 8;
+
+/// The bytes of a `CallEvent` around its message.
+const ENVELOPE: usize = 16;
 
 /// The time by which the answer of the server may be later than the deadline.
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// The time for another connection.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,8 @@ struct Scene {
     retire: Notify,
     /// Slow requests whose client has given them up.
     given_up: Semaphore,
+    /// Calls of `MCPStreams`, which it does not have.
+    streams: AtomicUsize,
 }
 
 impl Scene {
@@ -36,6 +38,7 @@ impl Scene {
             waiting: Semaphore::new(0),
             retire: Notify::new(),
             given_up: Semaphore::new(0),
+            streams: AtomicUsize::new(0),
         })
     }
 
@@ -61,6 +64,7 @@ async fn answer(
     scene: Arc<Scene>,
     request: http::Request<Incoming>,
 ) -> Response<impl http_body::Body<Data = Bytes, Error = Infallible>> {
+    let is_stream = request.uri().path().starts_with("/buf.mcp.v1.MCPStreams/");
     let body = request.into_body().collect().await.unwrap().to_bytes();
     if body.ends_with(b"slow") {
         let slow = Slow(&scene.given_up);
@@ -69,8 +73,10 @@ async fn answer(
         std::mem::forget(slow);
     }
     let mut trailers = HeaderMap::new();
-    trailers.insert("grpc-status", HeaderValue::from_static("0"));
-    let frames = [Ok(Frame::data(body)), Ok(Frame::trailers(trailers))];
+    trailers.insert("grpc-status", HeaderValue::from_static(if is_stream { "12" } else { "0" }));
+    scene.streams.fetch_add(usize::from(is_stream), Ordering::SeqCst);
+    let data = (!is_stream).then_some(Ok(Frame::data(body)));
+    let frames: Vec<_> = data.into_iter().chain([Ok(Frame::trailers(trailers))]).collect();
     let body = StreamBody::new(futures_util::stream::iter(frames));
     Response::builder().header("content-type", "application/grpc").body(body).unwrap()
 }
@@ -93,6 +99,18 @@ async fn serve(scene: Arc<Scene>, listener: TcpListener) {
             }
             drop(connection.await);
         });
+    }
+}
+
+fn carrier(way: Arc<TcpServer>, origin: Uri) -> Carrier<TcpServer> {
+    Carrier {
+        way,
+        origin,
+        authorization: None,
+        max_message: 1 << 20,
+        timeout: None,
+        listener: Mutex::default(),
+        lacks_reports: AtomicBool::new(false),
     }
 }
 
@@ -128,7 +146,7 @@ async fn calls_go_on_where_a_server_retires_a_connection() {
     let channel = connect(&*way).await.unwrap();
     let mut ended = channel.ended();
     let origin = format!("http://{address}/").parse().unwrap();
-    let carrier = Carrier { way, origin, authorization: None, max_message: 1 << 20, timeout: None };
+    let carrier = carrier(way, origin);
     let (near, far) = duplex(1 << 16);
     let running = tokio::spawn(carrier.run(channel, far));
     let (reader, writer) = split(near);
@@ -158,7 +176,7 @@ async fn the_server_sees_a_request_that_is_given_up() {
     let way = Arc::new(TcpServer::new(&address));
     let channel = connect(&*way).await.unwrap();
     let origin = format!("http://{address}/").parse().unwrap();
-    let carrier = Carrier { way, origin, authorization: None, max_message: 1 << 20, timeout: None };
+    let carrier = carrier(way, origin);
     let (near, far) = duplex(1 << 16);
     let running = tokio::spawn(carrier.run(channel, far));
     let (reader, writer) = split(near);
@@ -171,6 +189,27 @@ async fn the_server_sees_a_request_that_is_given_up() {
     scene.release.add_permits(1);
     assert_eq!(conversation.answer().await, (3, Bytes::from_static(b"slow")));
     assert_eq!(scene.given_up.available_permits(), 0);
+    drop(conversation);
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_without_streams_is_asked_for_reports_once() {
+    let scene = Scene::new();
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier(way, origin).run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    // Calls that want progress.
+    for id in [2, 3] {
+        conversation.send(id, b"\x80\x01\x01").await;
+        assert_eq!(conversation.answer().await, (id, Bytes::from_static(b"\x80\x01\x01")));
+    }
+    assert_eq!(scene.streams.load(Ordering::SeqCst), 1);
     drop(conversation);
     running.await.unwrap();
 }

@@ -1,0 +1,174 @@
+//! The calls of a conversation that have more than one response: the ones of tools that report, and `Listen`.
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use prost::Message;
+use protomcp_bufmcp::message::{InitializeResponse, ListChanged, ListenRequest, SubscribeRequest};
+use protomcp_bufmcp::{Connect, RawMessage};
+use tokio::sync::mpsc;
+use tonic::{Code, Request, Status, Streaming};
+
+use crate::client::carrier::{Carrier, Failure, OPEN_TIMEOUT};
+use crate::client::channel::Channel;
+use crate::client::listener::{Heard, has_begun};
+use crate::client::numbers;
+use crate::client::raw_codec::RawCodec;
+
+/// The reports that a `CallToolRequest` asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+struct Wishes {
+    #[prost(bool, tag = "16")]
+    wants_progress: bool,
+    #[prost(int32, tag = "18")]
+    log_level: i32,
+}
+
+/// `CallEvent`, with the bytes of its messages as they are.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Event {
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    progress: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    log: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "15")]
+    response: Option<Bytes>,
+}
+
+impl<C> Carrier<C>
+where
+    C: Connect<Reader: Sync, Writer: Sync>,
+{
+    /// True for a call that asks for reports, unless the server has none.
+    pub(super) fn wants_reports(&self, call: &Bytes) -> bool {
+        let wishes = Wishes::decode(call.clone()).unwrap_or_default();
+        let wants = wishes.wants_progress || wishes.log_level != 0;
+        wants && !self.lacks_reports.load(Ordering::Relaxed)
+    }
+
+    /// Calls a tool, and passes its reports on. A server without `MCPStreams` is not asked for reports again.
+    pub(super) async fn call_with_reports(
+        &self,
+        channel: Channel,
+        call: &RawMessage,
+        heard: &mpsc::Sender<Heard>,
+    ) -> Result<(u32, Bytes), Failure> {
+        let called = async {
+            let request = self.request(call.body.clone(), self.timeout);
+            let mut events = self.open(channel.clone(), CALL_TOOL_STREAM, request).await?;
+            while let Some(event) = events.message().await.map_err(Failure::Status)? {
+                let event = Event::decode(event);
+                let unreadable = |error| Failure::Status(Status::internal(format!("an event cannot be read: {error}")));
+                let Event { progress, log, response } = event.map_err(unreadable)?;
+                if let Some(response) = response {
+                    return Ok(response);
+                }
+                let progress = progress.map(|body| (numbers::CALL_PROGRESS, body));
+                if let Some((payload, body)) = progress.or_else(|| log.map(|body| (numbers::CALL_LOG, body))) {
+                    let report = RawMessage { id: call.id, payload, body };
+                    // Without a receiver the conversation is over.
+                    drop(heard.send(Heard::Message(report)).await);
+                }
+            }
+            Err(Failure::Status(Status::internal("the call has ended without a response")))
+        };
+        match self.in_time(called).await {
+            Err(Failure::Status(status)) if is_missing(&status) => {
+                self.lacks_reports.store(true, Ordering::Relaxed);
+                tracing::warn!("the server over gRPC has no progress and no log messages of calls");
+                self.send(channel, numbers::CALL_TOOL_REQUEST, call.body.clone()).await
+            }
+            response => Ok((numbers::CALL_TOOL_RESPONSE, response?)),
+        }
+    }
+
+    /// Initializes, and begins to listen to the lists of which the server announces changes.
+    pub(super) async fn initialize(
+        &self,
+        channel: Channel,
+        body: Bytes,
+        heard: &mpsc::Sender<Heard>,
+    ) -> Result<(u32, Bytes), Failure> {
+        let answer = self.send(channel.clone(), numbers::INITIALIZE_REQUEST, body).await?;
+        let announced = announced(&InitializeResponse::decode(answer.1.clone()).unwrap_or_default());
+        let announces = self.listener.lock().await.announce(announced);
+        if announces && let Err(failure) = self.listen(channel, numbers::LISTEN, &Bytes::new(), heard).await {
+            let (Failure::NotSent(status) | Failure::Status(status)) = failure;
+            tracing::warn!("changes of the lists of a server over gRPC are not heard of: {status}");
+            self.listener.lock().await.announce(ListChanged::default());
+        }
+        Ok(answer)
+    }
+
+    /// Begins or ends a subscription, or listens again ([`numbers::LISTEN`]). The call of `Listen` before goes on until
+    /// the next one has begun. Changes of the subscriptions wait for each other.
+    pub(super) async fn listen(
+        &self,
+        channel: Channel,
+        payload: u32,
+        body: &Bytes,
+        heard: &mpsc::Sender<Heard>,
+    ) -> Result<(u32, Bytes), Failure> {
+        let done = (numbers::SUBSCRIBE_RESPONSE, Bytes::new());
+        let mut listener = self.listener.lock().await;
+        let uris = match payload {
+            numbers::LISTEN => listener.uris().clone(),
+            _ => {
+                // An UnsubscribeRequest has the same field.
+                let unreadable = |error| Failure::Status(Status::internal(format!("no request: {error}")));
+                let SubscribeRequest { uri } = SubscribeRequest::decode(body.clone()).map_err(unreadable)?;
+                let is_wanted = payload == numbers::SUBSCRIBE_REQUEST;
+                let Some(uris) = listener.changed(&uri, is_wanted) else { return Ok(done) };
+                uris
+            }
+        };
+        if listener.is_idle(&uris) {
+            listener.stop();
+            return Ok(done);
+        }
+        let request = ListenRequest { uris: uris.iter().cloned().collect() }.encode_to_vec();
+        let opened = async {
+            // It has no deadline: it ends with the conversation.
+            let mut notices = self.open(channel, LISTEN, self.request(request.into(), None)).await?;
+            match notices.message().await.map_err(Failure::Status)? {
+                Some(first) if has_begun(first) => Ok(notices),
+                _ => Err(Failure::Status(Status::internal("the first notice of the server is another one"))),
+            }
+        };
+        let late = |_| Err(Failure::Status(Status::deadline_exceeded("the server does not begin to listen")));
+        let notices = tokio::time::timeout(OPEN_TIMEOUT, opened).await.unwrap_or_else(late)?;
+        listener.follow(uris, notices, heard.clone());
+        Ok(done)
+    }
+
+    /// Begins a call with a stream of responses.
+    async fn open(
+        &self,
+        channel: Channel,
+        path: &'static str,
+        request: Request<Bytes>,
+    ) -> Result<Streaming<Bytes>, Failure> {
+        let mut grpc = self.ready(channel).await?;
+        let opened = grpc.server_streaming(request, PathAndQuery::from_static(path), RawCodec).await;
+        opened.map(tonic::Response::into_inner).map_err(Failure::of)
+    }
+}
+
+/// The lists of which a server announces changes.
+fn announced(response: &InitializeResponse) -> ListChanged {
+    let capabilities = response.capabilities.unwrap_or_default();
+    ListChanged {
+        tools: capabilities.tools.is_some_and(|tools| tools.supports_list_changed),
+        resources: capabilities.resources.is_some_and(|resources| resources.supports_list_changed),
+        prompts: capabilities.prompts.is_some_and(|prompts| prompts.supports_list_changed),
+    }
+}
+
+/// True if the server does not have the method; a status of proto-mcp has details.
+fn is_missing(status: &Status) -> bool {
+    status.code() == Code::Unimplemented && status.details().is_empty()
+}
+
+const CALL_TOOL_STREAM: &str = "/buf.mcp.v1.MCPStreams/CallToolStream";
+const LISTEN: &str = "/buf.mcp.v1.MCPStreams/Listen";
