@@ -5,6 +5,9 @@ Usage: grpc_relay.py HOST:PORT
 
 The error of proto-mcp in the details of a status becomes the answer; without one, an ErrorResponse whose code is 1000 and
 the number of the status. The variable RELAY_AUTHORIZATION is a header of each call.
+
+A call that wants reports is a CallToolStream. A CancelCall ends the call with its id. Subscriptions are one call of Listen:
+a change of them begins another one, and then ends the one before.
 """
 
 import os
@@ -26,7 +29,12 @@ CALLS = {
     114: "MCPPrompts/Complete",
     116: "MCPPrompts/ListTemplates",
 }
-ERROR = 12
+ERROR, CALL_TOOL, CANCEL_CALL, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE = 12, 6, 104, 120, 121, 122
+# The numbers of the messages in CallEvent and in Notice, and theirs in MCPMessage.
+EVENTS = {1: 101, 3: 103, 15: 7}
+NOTICES = {2: 100, 3: 124}
+# CallToolRequest.wants_progress and log_level
+WISHES = {16, 18}
 
 
 def read(size: int) -> bytes:
@@ -81,11 +89,71 @@ def write(identifier: int, payload: int, body: bytes) -> None:
 
 
 def failure(call) -> bytes:
-    for name, value in call.trailing_metadata():
+    for name, value in call.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             # google.rpc.Status, its first detail, and the value of that Any.
             return fields(fields(value)[3])[2]
     return number(1 << 3) + number(1000 + call.code().value[0]) + field(2, call.details().encode())
+
+
+class Relay:
+    def __init__(self, channel, metadata) -> None:
+        self.channel, self.metadata = channel, metadata
+        self.calls = {}
+        self.uris, self.listening = set(), None
+
+    def take(self, identifier: int, payload: int, body: bytes) -> None:
+        if payload == CANCEL_CALL:
+            if call := self.calls.get(identifier):
+                call.cancel()
+        elif payload in (SUBSCRIBE, UNSUBSCRIBE):
+            self.subscribe(identifier, payload, fields(body)[1])
+        elif payload == CALL_TOOL and WISHES & fields(body).keys():
+            call = self.stream("CallToolStream", body)
+            self.calls[identifier] = call
+            threading.Thread(target=self.events, args=(identifier, call), daemon=True).start()
+        else:
+            call = self.channel.unary_unary(f"/buf.mcp.v1.{CALLS[payload]}").future(body, metadata=self.metadata)
+            self.calls[identifier] = call
+            call.add_done_callback(lambda call: self.done(identifier, payload, call))
+
+    def stream(self, name: str, body: bytes):
+        return self.channel.unary_stream(f"/buf.mcp.v1.MCPStreams/{name}")(body, metadata=self.metadata)
+
+    def done(self, identifier: int, payload: int, call) -> None:
+        if call.cancelled() or call.exception() is not None:
+            write(identifier, ERROR, failure(call))
+        else:
+            write(identifier, payload + 1, call.result())
+
+    def events(self, identifier: int, call) -> None:
+        try:
+            for event in call:
+                for key, body in fields(event).items():
+                    write(identifier, EVENTS[key], body)
+        except grpc.RpcError:
+            write(identifier, ERROR, failure(call))
+
+    def subscribe(self, identifier: int, payload: int, uri: bytes) -> None:
+        uris = self.uris | {uri} if payload == SUBSCRIBE else self.uris - {uri}
+        call = self.stream("Listen", b"".join(field(1, uri) for uri in sorted(uris)))
+        try:
+            assert 1 in fields(next(call)), "the first notice says that the call listens"
+        except grpc.RpcError:
+            return write(identifier, ERROR, failure(call))
+        before, self.uris, self.listening = self.listening, uris, call
+        if before:
+            before.cancel()
+        threading.Thread(target=self.notices, args=(call,), daemon=True).start()
+        write(identifier, SUBSCRIBED, b"")
+
+    def notices(self, call) -> None:
+        try:
+            for notice in call:
+                for key, body in fields(notice).items():
+                    write(0, NOTICES[key], body)
+        except grpc.RpcError:
+            pass
 
 
 def main() -> None:
@@ -93,22 +161,14 @@ def main() -> None:
     token = os.environ.get("RELAY_AUTHORIZATION")
     metadata = [("authorization", token)] if token else []
     with grpc.insecure_channel(sys.argv[1], options=options) as channel:
+        relay = Relay(channel, metadata)
         while len(prefix := read(4)) == 4:
             message = fields(read(struct.unpack(">I", prefix)[0]))
             identifier = message.pop(1, 0)
             ((payload, body),) = message.items()
-            call = channel.unary_unary(f"/buf.mcp.v1.{CALLS[payload]}").future(body, metadata=metadata)
-
-            def done(call, identifier=identifier, payload=payload):
-                if call.cancelled():
-                    return
-                error = call.exception()
-                if error is None:
-                    write(identifier, payload + 1, call.result())
-                else:
-                    write(identifier, ERROR, failure(call))
-
-            call.add_done_callback(done)
+            relay.take(identifier, payload, body)
+        # The answers of calls that end with the channel have no reader.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 main()

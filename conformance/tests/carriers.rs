@@ -2,7 +2,8 @@
 //!
 //! One list of scenarios runs over every carrier. The messages come from the generated code; the carriers are of other
 //! makers: pipes and sockets of the system, the Python libraries `websockets` and `grpcio`. Over gRPC, where a call
-//! stands for itself and has no envelope, the scenarios about envelopes have no counterpart.
+//! stands for itself and has no envelope, the scenarios about envelopes have no counterpart; reports and changes are streams
+//! there.
 
 use std::process::Command;
 

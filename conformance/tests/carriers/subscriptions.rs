@@ -1,4 +1,4 @@
-//! Subscriptions to resources, over carriers with a conversation.
+//! Subscriptions to resources. Over gRPC they are one call of `Listen`.
 
 use protomcp_bufmcp::message::{Payload, SubscribeRequest, UnsubscribeRequest};
 
