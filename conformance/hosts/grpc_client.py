@@ -6,6 +6,8 @@ Usage: grpc_client.py PROTO_FOLDER STUBS TARGET STEPS [AUTHORITY]
 Takes one step after another, and prints the outcomes as a JSON list. A step is one of
     {"rpc": NAME, "request": {..}, "arguments": {..}, "metadata": {..}, "timeout": SECONDS, "cancel": FILE}
     {"pages": NAME, "request": {..}}           all pages of a list
+    {"stream": NAME, ..}                       all events of a call, whose other members are as above
+    {"listen": [URI, ..]}                      the first notice
     {"health": "Check" | "List" | "Watch", "service": NAME, "metadata": {..}}
     {"reflection": "services" | SYMBOL}
 """
@@ -40,6 +42,7 @@ if len(sys.argv) > 5:
 else:
     channel = grpc.insecure_channel(target, options)
 service = mcp_pb2_grpc.MCPServiceStub(channel)
+streams = mcp_pb2_grpc.MCPStreamsStub(channel)
 health = health_pb2_grpc.HealthStub(channel)
 REQUESTS = {
     "Initialize": mcp_pb2.InitializeRequest,
@@ -98,15 +101,34 @@ def request_of(step):
     return request
 
 
-def call(step):
-    method = getattr(service, step["rpc"])
-    metadata = tuple(step.get("metadata", {}).items())
-    future = method.future(request_of(step), timeout=step.get("timeout", PATIENCE), metadata=metadata)
+def cancel(step, future):
     if "cancel" in step:
         until = time.monotonic() + PATIENCE
         while not os.path.exists(step["cancel"]) and time.monotonic() < until:
             time.sleep(0.02)
         future.cancel()
+
+
+def stream(step):
+    metadata = tuple(step.get("metadata", {}).items())
+    request = request_of({**step, "rpc": "CallTool"})
+    events = getattr(streams, step["stream"])(request, timeout=step.get("timeout", PATIENCE), metadata=metadata)
+    cancel(step, events)
+    return {"events": [shown(event) for event in events]}
+
+
+def listen(step):
+    notices = streams.Listen(mcp_pb2.ListenRequest(uris=step["listen"]), timeout=PATIENCE)
+    first = shown(next(notices))
+    notices.cancel()
+    return first
+
+
+def call(step):
+    method = getattr(service, step["rpc"])
+    metadata = tuple(step.get("metadata", {}).items())
+    future = method.future(request_of(step), timeout=step.get("timeout", PATIENCE), metadata=metadata)
+    cancel(step, future)
     response = future.result()
     seen = {"response": shown(response), "bytes": response.ByteSize()}
     for tool in seen["response"].get("tools", []):
@@ -154,6 +176,10 @@ def take(step):
             return call(step)
         if "pages" in step:
             return pages(step)
+        if "stream" in step:
+            return stream(step)
+        if "listen" in step:
+            return listen(step)
         if "health" in step:
             return check(step)
         return reflect(step)

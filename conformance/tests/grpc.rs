@@ -144,6 +144,42 @@ fn the_end_of_a_call_cancels_its_tool() {
     ended(&note);
 }
 
+/// The events of a call, with the response as the last one, and the first notice of a client that listens.
+#[test]
+fn an_official_client_has_streams() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("carriers.py", include_str!("../hosts/carriers.py"));
+    let note = sandbox.path("note");
+    let only = Only::start(sandbox, &[file.to_str().unwrap()], &[]);
+    let call = |request: Value, arguments: Value| json!({"stream": "CallToolStream", "request": request, "arguments": arguments});
+    let wants = json!({"name": "steps", "wants_progress": true, "log_level": "LOG_LEVEL_INFO"});
+    let mut cancelled = call(json!({"name": "until_cancelled"}), json!({"note": note}));
+    cancelled["cancel"] = json!(note);
+    let mut late = call(json!({"name": "sleep_ms", "wants_progress": true}), json!({"ms": 600_000}));
+    late["timeout"] = json!(1);
+    let seen = only.steps(&json!([
+        call(wants, json!({"count": 2})),
+        call(json!({"name": "steps"}), json!({"count": 2})),
+        call(json!({"name": "nothing"}), json!({})),
+        cancelled,
+        late,
+        {"listen": ["test://text"]},
+        {"listen": ["test://text", "test://nothing"]},
+    ]));
+    let events = |at: usize| seen[at]["events"].as_array().unwrap();
+    let kinds: Vec<_> = events(0).iter().flat_map(|event| event.as_object().unwrap().keys()).collect();
+    assert_eq!((kinds.len(), kinds[4].as_str()), (5, "response"), "{kinds:?}");
+    let of = |kind: &str| kinds.iter().filter(|one| one.as_str() == kind).count();
+    assert_eq!((of("progress"), of("log")), (2, 2));
+    assert_eq!(events(0)[4]["response"]["success"]["content"], json!([{"text": "took 2 steps"}]));
+    assert_eq!(events(1).len(), 1);
+    assert_eq!(events(2)[0]["response"]["error"]["code"], -32602);
+    assert_eq!((&seen[3]["code"], &seen[4]["code"]), (&json!("CANCELLED"), &json!("DEADLINE_EXCEEDED")));
+    eventually("the tool ends", || (fs::read_to_string(&note).ok()? == "finally ran").then_some(()));
+    assert_eq!(seen[5], json!({"listening": {}}));
+    assert_eq!(seen[6]["code"], "NOT_FOUND");
+}
+
 #[test]
 fn a_large_listing_passes_and_the_rest_is_paged() {
     let sandbox = Sandbox::new();

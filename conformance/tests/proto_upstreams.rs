@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 /// A tool file behind a port of proto-mcp.
 struct Server {
     host: Host,
+    /// Of its URL.
+    scheme: &'static str,
     port: u16,
 }
 
@@ -33,17 +35,30 @@ impl Server {
 
     /// Serves a file, or the command of another server.
     fn start_in(sandbox: &Sandbox, served: &[&str], port: u16, flags: &[&str]) -> Self {
+        Self::start_over("proto", sandbox, &[flags, served].concat(), port)
+    }
+
+    /// Serves over the carrier with this scheme.
+    fn start_over(scheme: &'static str, sandbox: &Sandbox, served: &[&str], port: u16) -> Self {
+        Self::start_as("run", scheme, sandbox, served, port)
+    }
+
+    /// Serves by this command of `pmcp`, over the carrier with this scheme.
+    fn start_as(command: &str, scheme: &'static str, sandbox: &Sandbox, served: &[&str], port: u16) -> Self {
         let port = port.to_string();
-        let args = [&["run", "--transport", "tcp", "--port", &port], flags, served].concat();
+        let (transport, serving) = if scheme == "grpc" { ("grpc", "serving") } else { ("tcp", "over TCP") };
+        let args = [&[command, "--transport", transport, "--port", &port], served].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
-        let log = host.stderr_with("over TCP");
-        let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
-        let digits = line.rsplit(':').next().unwrap().split(' ').next().unwrap();
-        Self { port: digits.parse().unwrap(), host }
+        let listening = format!("listening on {scheme}://");
+        host.stderr_with(&listening);
+        let log = host.stderr_with(serving);
+        let line = log.lines().find(|line| line.contains(&listening)).expect("it says where it listens");
+        let digits = line.trim().rsplit(':').next().unwrap().split(' ').next().unwrap();
+        Self { port: digits.parse().unwrap(), scheme, host }
     }
 
     fn url(&self) -> String {
-        format!("proto://localhost:{}", self.port)
+        format!("{}://localhost:{}", self.scheme, self.port)
     }
 }
 
@@ -136,9 +151,20 @@ fn a_host_sees_prompts_and_templates_through_proto_mcp() {
 /// Log messages, progress and cancellation are the same through proto-mcp.
 #[test]
 fn a_host_has_logs_and_cancels_through_proto_mcp() {
-    let server = Server::start_file("clients.py", 0, &[]);
-    let [sandbox, of_direct] = [Sandbox::new(), Sandbox::new()];
-    of_direct.copy("py/clients.py");
+    has_logs_and_cancels("proto");
+}
+
+#[test]
+fn a_host_has_logs_and_cancels_through_grpc() {
+    has_logs_and_cancels("grpc");
+}
+
+fn has_logs_and_cancels(scheme: &'static str) {
+    let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
+    for place in [&far, &of_direct] {
+        place.copy("py/clients.py");
+    }
+    let server = Server::start_over(scheme, &far, &["clients.py"], 0);
     let direct = front(&of_direct, &["clients.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let (method, is_last) = ("notifications/message", |log: &Value| log["data"].to_string().contains("completed"));
@@ -177,11 +203,20 @@ fn a_host_has_logs_and_cancels_through_proto_mcp() {
 /// Subscriptions to resources are the same through proto-mcp.
 #[test]
 fn a_host_hears_of_resources_through_proto_mcp() {
+    hears_of_resources("proto");
+}
+
+#[test]
+fn a_host_hears_of_resources_through_grpc() {
+    hears_of_resources("grpc");
+}
+
+fn hears_of_resources(scheme: &'static str) {
     let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
     for place in [&far, &of_direct] {
         place.write("carriers.py", include_str!("../hosts/carriers.py"));
     }
-    let server = Server::start_in(&far, &["carriers.py"], 0, &[]);
+    let server = Server::start_over(scheme, &far, &["carriers.py"], 0);
     let direct = front(&of_direct, &["carriers.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let (updated, text, other) = ("notifications/resources/updated", "test://text", "test://other");
@@ -201,6 +236,21 @@ fn a_host_hears_of_resources_through_proto_mcp() {
     });
     assert_eq!(expected, [json!(text), json!(other)]);
     assert_eq!(seen, expected);
+}
+
+/// A save at the server changes the tools of a host.
+#[test]
+fn a_host_hears_of_lists_through_grpc() {
+    let [far, sandbox] = [Sandbox::new(), Sandbox::new()];
+    let file = |name: &str| format!("{MANY_VALUES}\n").replace("def many()", &format!("def {name}()"));
+    far.write("many.py", file("first"));
+    let server = Server::start_as("dev", "grpc", &far, &["many.py"], 0);
+    let host = front(&sandbox, &["--upstream", &server.url()]);
+    assert_eq!(host.names(), ["first"]);
+    let place = host.now();
+    far.write("many.py", file("second"));
+    host.list_changed(place);
+    assert_eq!(host.names(), ["second"]);
 }
 
 /// A message of proto-mcp may have 65,536 values, and JSON any number.
