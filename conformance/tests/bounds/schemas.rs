@@ -29,8 +29,13 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "progress and log messages of calls that wait in a conversation of proto-mcp, for its task and for its client",
-        "{crates/bufmcp/src/session/reports.rs MAX_LOGS count} log messages and {crates/bufmcp/src/session/reports.rs MAX_BYTES bytes} for each of the two, which count as bytes that wait until clients read them; with {crates/bufmcp/src/session/reports.rs MAX_EACH_PROGRESS count} the newest progress of a call replaces the last one, and other reports without room are dropped and counted",
+        "clients that listen to changes over gRPC",
+        "{crates/bufmcp/src/serve/endpoint.rs MAX_LISTENERS count}, each with the resources of a session; one owner may have 4 times what is free",
+        "`--trusted-proxy`",
+    ),
+    (
+        "progress and log messages of calls that wait in a conversation of proto-mcp, for its task and for its client, or in a call over gRPC",
+        "{crates/bufmcp/src/session/reports.rs MAX_LOGS count} log messages and {crates/bufmcp/src/session/reports.rs MAX_BYTES bytes} for each, which count as bytes that wait until clients read them; with {crates/bufmcp/src/session/reports.rs MAX_EACH_PROGRESS count} the newest progress of a call replaces the last one, and other reports without room are dropped and counted",
         "",
     ),
     (

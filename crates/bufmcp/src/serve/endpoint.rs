@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prost::Message;
-use protomcp_fair::Reservation;
+use protomcp_fair::{Budget, Reservation};
 use protomcp_server::{Peer, Server, ServerHandle, Service};
 use tokio::sync::Semaphore;
 
@@ -35,6 +35,8 @@ use crate::stream::now;
 pub struct BinaryEndpoint {
     pub(super) server: Arc<dyn AnyMcpServer>,
     pub(super) shared: Arc<Shared>,
+    /// A slot for each client that listens.
+    pub(super) listeners: Budget,
 }
 
 /// The sender of a request without a conversation.
@@ -61,7 +63,9 @@ impl<S: Service> BinaryServer<S> {
     #[must_use]
     pub fn endpoint(&self) -> BinaryEndpoint {
         let server: Server<S> = self.server.clone();
-        BinaryEndpoint { server: Arc::new(server), shared: Arc::new(self.shared.clone()) }
+        // A budget keeps its last byte.
+        let listeners = Budget::new(MAX_LISTENERS + 1);
+        BinaryEndpoint { server: Arc::new(server), shared: Arc::new(self.shared.clone()), listeners }
     }
 }
 
@@ -166,3 +170,6 @@ impl fmt::Debug for BinaryEndpoint {
         f.debug_struct("BinaryEndpoint").field("shared", &self.shared).finish_non_exhaustive()
     }
 }
+
+/// The most clients that listen to the changes of one endpoint.
+const MAX_LISTENERS: usize = 10_000;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use protomcp_fair::Reservation;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 
@@ -22,15 +23,18 @@ use crate::session::request_kind::RequestKind;
 pub struct BinaryListening {
     membership: Membership,
     features: Features,
+    /// One of the clients that listen.
+    _slot: Reservation,
 }
 
 impl BinaryEndpoint {
     /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024. No change after
-    /// this is missed. The client is one of the open sessions of the server as long as it listens.
+    /// this is missed. The client is one of the open sessions of the server as long as it listens. At most 10,000 clients
+    /// listen; one principal, or else one address, may have four times what is free.
     ///
     /// # Errors
-    /// If a token is required and absent, a resource is not there or may not be subscribed to, or the subscriptions do
-    /// not begin within the time of a request.
+    /// If a token is required and absent, a resource is not there or may not be subscribed to, too many clients listen, or
+    /// the subscriptions do not begin within the time of a request.
     pub async fn listen(&self, request: ListenRequest, caller: BinaryCaller) -> Result<BinaryListening, Fault> {
         let BinaryCaller { peer, connection } = caller;
         require_principal(self.config(), peer.principal.as_ref())?;
@@ -38,6 +42,8 @@ impl BinaryEndpoint {
         if !features.subscriptions && !request.uris.is_empty() {
             return Err(Fault::new(code::METHOD_NOT_FOUND, "the server has no subscriptions"));
         }
+        let full = |_| Fault::new(code::OVERLOADED, "too many clients listen; try again later");
+        let slot = self.listeners.reserve(&peer.owner(), 1).map_err(full)?;
         let client = ClientInfo {
             version: ProtocolVersion::NEWEST_STATEFUL,
             implementation: Implementation::new("proto-mcp client", ""),
@@ -56,7 +62,7 @@ impl BinaryEndpoint {
         let time = self.config().limits.request_timeout;
         let begun = tokio::time::timeout(time, subscribing).await;
         begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;
-        Ok(BinaryListening { membership, features })
+        Ok(BinaryListening { membership, features, _slot: slot })
     }
 }
 
