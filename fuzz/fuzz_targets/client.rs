@@ -1,20 +1,25 @@
 //! Any server, and any order of requests: each request of the client ends exactly once, or was cancelled; requests without
 //! an answer stay bounded; and every frame of the client is a message.
 //!
+//! Progress grows, and no report is of a request that has ended.
+//!
 //! The first byte of the input chooses the settings; each of the others is a step. A step may take the bytes behind it as
 //! the body of a frame.
 
 #![no_main]
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use protomcp_bufmcp::message::{
-    CallToolRequest, ListResourcesRequest, ListToolsRequest, McpMessage, Payload, ReadResourceRequest,
+    CallLog, CallProgress, CallToolRequest, InitializeResponse, ListResourcesRequest, ListToolsRequest, McpMessage,
+    Payload, ReadResourceRequest, ResourceUpdated, ServerCapabilities, SubscribeRequest, UnsubscribeRequest,
 };
 use protomcp_bufmcp::{
-    BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
+    BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, CallReport, Decoder, FrameLimits,
+    Numbering,
 };
 use protomcp_fair::Owner;
 use protomcp_session::{CallerKey, Conversation};
@@ -29,6 +34,8 @@ struct Client {
     decoder: Decoder,
     open: Vec<u64>,
     sent: Vec<u64>,
+    /// The last progress of each call.
+    reached: HashMap<u64, f64>,
     is_closed: bool,
 }
 
@@ -42,7 +49,8 @@ fuzz_target!(|input: &[u8]| {
     let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering.unwrap_or_default());
     let mut now = Instant::now();
     let session = BinaryClientSession::new(config, now);
-    let mut client = Client { session, decoder, open: Vec::new(), sent: Vec::new(), is_closed: false };
+    let mut client =
+        Client { session, decoder, open: Vec::new(), sent: Vec::new(), reached: HashMap::new(), is_closed: false };
     let mut rest = steps;
     while let [step, behind @ ..] = rest {
         rest = behind;
@@ -56,6 +64,7 @@ fuzz_target!(|input: &[u8]| {
                 assert!(next.is_none_or(|next| next > now) || client.session.is_closed());
             }
             4 if step >> 3 == 0 => client.session.close(BinaryCloseReason::ByServer),
+            5 => client.hear(now, step >> 3),
             _ => {
                 let [size, behind @ ..] = rest else { break };
                 let (body, behind) = behind.split_at(usize::from(*size).min(behind.len()));
@@ -73,18 +82,39 @@ fuzz_target!(|input: &[u8]| {
 
 impl Client {
     fn call(&mut self, now: Instant, kind: u8) {
-        let request = match kind % 5 {
+        let request = match kind % 7 {
             0 => Payload::ListToolsRequest(ListToolsRequest { query: "q".into(), ..ListToolsRequest::default() }),
             1 => Payload::CallToolRequest(CallToolRequest::default()),
             2 => Payload::ListResourcesRequest(ListResourcesRequest::default()),
             3 => Payload::ReadResourceRequest(ReadResourceRequest { uri: "u".repeat(usize::from(kind) * 200) }),
+            4 => Payload::SubscribeRequest(SubscribeRequest { uri: "a:b".into() }),
+            5 => Payload::UnsubscribeRequest(UnsubscribeRequest { uri: "a:b".into() }),
             _ => Payload::ReadResourceResponse(Default::default()),
         };
-        let owner = Owner::Principal(["ann", "bob", "cid"][usize::from(kind / 5 % 3)].into());
+        let owner = Owner::Principal(["ann", "bob", "cid"][usize::from(kind / 7 % 3)].into());
         let caller = CallerKey { owner, conversation: Conversation::Connection(u64::from(kind / 15)) };
         let id = self.session.call_for(&caller, now, request, (kind & 16 == 16).then(|| Duration::from_secs(5)));
         assert!(!self.open.contains(&id));
         self.open.push(id);
+    }
+
+    /// Takes a message of a server that streams: the first answer, a report, a notice, or the answer to a call.
+    fn hear(&mut self, now: Instant, kind: u8) {
+        let known = self.open.get(usize::from(kind / 6)).copied().unwrap_or(1_000);
+        let capabilities = ServerCapabilities { supports_streaming: kind / 6 != 1, ..ServerCapabilities::default() };
+        let (id, payload) = match kind % 6 {
+            0 => {
+                let (protocol_version, capabilities) = ("1.0.0".into(), Some(capabilities));
+                let opened = InitializeResponse { protocol_version, capabilities, ..InitializeResponse::default() };
+                (1, Payload::InitializeResponse(opened))
+            }
+            1 => (known, Payload::CallProgress(CallProgress { progress: kind.into(), ..CallProgress::default() })),
+            2 => (known, Payload::CallLog(CallLog::default())),
+            3 => (0, Payload::ResourceUpdated(ResourceUpdated { uri: "a:b".into() })),
+            4 => (known, Payload::CallToolResponse(Default::default())),
+            _ => (known, Payload::SubscribeResponse(Default::default())),
+        };
+        self.session.receive(now, Ok(McpMessage { id, payload: Some(payload) }));
     }
 
     fn cancel(&mut self, index: usize) {
@@ -100,7 +130,13 @@ impl Client {
                     let place = self.open.iter().position(|open| *open == id).expect("a request ends once");
                     self.open.remove(place);
                 }
-                BinaryClientEvent::Report(id, _) => assert!(self.open.contains(&id), "a report of no open request"),
+                BinaryClientEvent::Report(id, report) => {
+                    assert!(self.open.contains(&id), "a report of no open request");
+                    if let CallReport::Progress(CallProgress { progress, .. }) = report {
+                        let before = self.reached.insert(id, progress);
+                        assert!(before.is_none_or(|before| before < progress), "progress has to grow");
+                    }
+                }
                 BinaryClientEvent::Closed(_) => {
                     assert!(!self.is_closed && self.open.is_empty());
                     self.is_closed = true;

@@ -1,5 +1,5 @@
 //! Any stream of a client: each request that the session passes on gets exactly one answer, also one that is cancelled,
-//! and no report after it; requests in flight and reports stay bounded; and both ends take any message without a panic.
+//! and no report after it; a client hears of resources only if it has declared it; requests in flight and reports stay bounded; and both ends take any message without a panic.
 //!
 //! The first bytes of the input choose the settings; the others are the stream.
 
@@ -12,8 +12,8 @@ use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use protomcp_bufmcp::message::{CallLog, CallProgress, Payload};
 use protomcp_bufmcp::{
-    BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, CallReport, Decoder, Fault, FrameLimits,
-    Initialization, SessionConfig, Streaming, Tokens,
+    BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, CallReport, Changes, Decoder, Fault,
+    FrameLimits, Initialization, SessionConfig, Streaming, Tokens,
 };
 
 fuzz_target!(|input: &[u8]| {
@@ -28,6 +28,10 @@ fuzz_target!(|input: &[u8]| {
     }
     if flags & 8 == 8 {
         config.features.streaming = Streaming::ProgressAndLogs;
+    }
+    if flags & 32 == 32 {
+        config.features.resources = Some(Changes::Announced);
+        config.features.subscriptions = true;
     }
     let mut now = Instant::now();
     let mut session = BinarySession::new(Arc::new(config), None);
@@ -55,6 +59,7 @@ fuzz_target!(|input: &[u8]| {
         if flags & 16 == 16 {
             report(&mut session, &open, *step);
         }
+        session.resource_updated("a:b");
         answers(&mut session, &open, 0);
         now += Duration::from_millis(u64::from(*step) * 100);
         let late = session.handle_timeout(now);
@@ -98,6 +103,9 @@ fn answers(session: &mut BinarySession, ids: &[u64], least: usize) {
         let mut buffer = BytesMut::from(&frame[..]);
         let message = decoder.decode(&mut buffer).expect("within the limits").expect("whole").expect("a message");
         assert!(buffer.is_empty() && message.payload.is_some());
+        let declared = session.agreement().map(|agreed| agreed.declared).unwrap_or_default();
+        let is_update = matches!(message.payload, Some(Payload::ResourceUpdated(_)));
+        assert!(!is_update || declared.subscriptions, "an update for a client that has not declared it");
         let is_report = matches!(message.payload, Some(Payload::CallProgress(_) | Payload::CallLog(_)));
         assert!(!is_report || ids.contains(&message.id), "a report of no open request");
         found += usize::from(!is_report && ids.contains(&message.id));
