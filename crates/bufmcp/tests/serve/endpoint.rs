@@ -10,7 +10,7 @@ use protomcp_bufmcp::{
     BinaryAnswer, BinaryCallEvent, BinaryCallEvents, BinaryCaller, BinaryEndpoint, BinaryListening, BinaryServer,
 };
 use protomcp_server::{Audience, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
-use protomcp_testing::in_time;
+use protomcp_testing::{in_time, until};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListCapability, ListTools, ListToolsResult, Progress, RawJson,
     ServerCapabilities, Subscribe, Tool, ToolName,
@@ -141,10 +141,11 @@ async fn a_call_has_the_reports_that_it_wants_before_its_answer() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_loses_reports_and_no_answer() {
-    let (endpoint, _) = serve();
+    let (endpoint, sessions) = serve();
     let events = endpoint.call_tool(call("logs", true, LogLevel::Debug), BinaryCaller::default());
     // The call runs while its events wait.
     in_time(LOGGED.acquire()).await.unwrap().unwrap().forget();
+    until("the call is over", || sessions.sole_owner().is_none()).await;
     let (steps, logs, response) = all(events).await;
     assert!(has_succeeded(&response));
     assert_eq!((logs.len(), steps.last()), (1_024, Some(&2_000.0)));
