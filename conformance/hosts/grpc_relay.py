@@ -32,7 +32,7 @@ CALLS = {
 ERROR, CALL_TOOL, CANCEL_CALL, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE = 12, 6, 104, 120, 121, 122
 # The numbers of the messages in CallEvent and in Notice, and theirs in MCPMessage.
 EVENTS = {1: 101, 3: 103, 15: 7}
-NOTICES = {2: 100, 3: 124}
+NOTICES = {2: 100, 3: 124, 4: 103}
 # CallToolRequest.wants_progress and log_level
 WISHES = {16, 18}
 

@@ -138,8 +138,11 @@ fn streaming_over_grpc_has_a_service_for_itself() {
     assert_eq!((service.name(), calls.collect::<Vec<_>>()), ("MCPStreams", expected.to_vec()));
     for (message, expected) in [
         ("CallEvent", "1 progress|CallProgress, 3 log|CallLog, 15 response|CallToolResponse"),
-        ("ListenRequest", "1 uris*string"),
-        ("Notice", "1 listening|Listening, 2 list_changed|ListChanged, 3 resource_updated|ResourceUpdated"),
+        ("ListenRequest", "1 uris*string, 2 log_level enum"),
+        (
+            "Notice",
+            "1 listening|Listening, 2 list_changed|ListChanged, 3 resource_updated|ResourceUpdated, 4 log|CallLog",
+        ),
     ] {
         let message = own_file(&set).message_type.iter().find(|one| one.name() == message).expect("it is defined");
         let fields: Vec<_> = message.field.iter().map(|field| describe(message, field)).collect();

@@ -1056,6 +1056,9 @@ impl ::prost::Name for CallEvent {
 pub struct ListenRequest {
     #[prost(string, repeated, tag = "1")]
     pub uris: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The least severe level of log messages of no call that the client wants. Unspecified: it wants none.
+    #[prost(enumeration = "LogLevel", tag = "2")]
+    pub log_level: i32,
 }
 impl ::prost::Name for ListenRequest {
     const NAME: &'static str = "ListenRequest";
@@ -1068,14 +1071,14 @@ impl ::prost::Name for ListenRequest {
     }
 }
 /// Changes over gRPC.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Notice {
-    #[prost(oneof = "notice::Notice", tags = "1, 2, 3")]
+    #[prost(oneof = "notice::Notice", tags = "1, 2, 3, 4")]
     pub notice: ::core::option::Option<notice::Notice>,
 }
 /// Nested message and enum types in `Notice`.
 pub mod notice {
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Notice {
         /// The first notice: no change from here on is missed.
         #[prost(message, tag = "1")]
@@ -1085,6 +1088,9 @@ pub mod notice {
         /// Several changes of a resource may be one notice.
         #[prost(message, tag = "3")]
         ResourceUpdated(super::ResourceUpdated),
+        /// A log message of no call.
+        #[prost(message, tag = "4")]
+        Log(super::CallLog),
     }
 }
 impl ::prost::Name for Notice {

@@ -2,34 +2,42 @@
 
 use std::sync::Arc;
 
+use prost::Message;
 use protomcp_fair::Reservation;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer};
-use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
+use protomcp_types::{ClientCapabilities, Implementation, Level, Notification, ProtocolVersion, RequestId, method};
 
 use crate::code;
+use crate::convert::reports::{level_from_proto, log_of, log_to_proto};
 use crate::fault::Fault;
-use crate::message::{ListChanged, ListenRequest, Notice, ResourceUpdated, SubscribeRequest, notice};
+use crate::message::{ListChanged, ListenRequest, LogLevel, Notice, ResourceUpdated, SubscribeRequest, notice};
+use crate::serve::dropped_reports::DroppedReports;
 use crate::serve::endpoint::{BinaryCaller, BinaryEndpoint};
 use crate::serve::mcp::Client;
 use crate::session::admission::require_principal;
-use crate::session::config::{Changes, Features};
+use crate::session::config::{Changes, Features, SessionConfig};
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
+use crate::stream::now;
 
 /// The notices for a client that listens. Dropping it ends its subscriptions.
 ///
-/// Notices that are not taken wait within bounds: changes of one list or of one resource are one notice.
+/// Notices that are not taken wait within bounds: changes of one list or of one resource are one notice, and log messages
+/// beyond the bounds of a session are dropped.
 #[derive(Debug)]
 pub struct BinaryListening {
     membership: Membership,
-    features: Features,
+    config: Arc<SessionConfig>,
+    /// The least severe level of log messages that the client wants; `None`: it wants none.
+    least: Option<Level>,
+    dropped: DroppedReports,
     /// One of the clients that listen.
     _slot: Reservation,
 }
 
 impl BinaryEndpoint {
-    /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024. No change after
-    /// this is missed. The client is one of the open sessions of the server as long as it listens. At most 10,000 clients
+    /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024, and to log messages
+    /// of no call from its level on, if the server logs. No change after this is missed. The client is one of the open sessions of the server as long as it listens. At most 10,000 clients
     /// listen; one principal, or else one address, may have four times what is free.
     ///
     /// # Errors
@@ -50,6 +58,12 @@ impl BinaryEndpoint {
             capabilities: ClientCapabilities::new(),
         };
         let membership = self.server.join(Peer::new(peer.principal.clone(), peer.address, connection), client);
+        // A level that is not known means all log messages.
+        let wants_logs = request.log_level != LogLevel::Unspecified as i32 && features.streaming.has_logs();
+        let least = wants_logs.then(|| level_from_proto(request.log_level).unwrap_or(Level::Debug));
+        if let Some(least) = least {
+            membership.set_log_level(least);
+        }
         let mut facts = membership.facts(RequestId::from(0));
         facts.known = peer.known.clone();
         let answers = self.answers(Client::Member { facts, last: Arc::default() }, peer, connection);
@@ -62,7 +76,8 @@ impl BinaryEndpoint {
         let time = self.config().limits.request_timeout;
         let begun = tokio::time::timeout(time, subscribing).await;
         begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;
-        Ok(BinaryListening { membership, features, _slot: slot })
+        let config = Arc::clone(&self.shared.session);
+        Ok(BinaryListening { membership, config, least, dropped: DroppedReports::default(), _slot: slot })
     }
 }
 
@@ -72,19 +87,27 @@ impl BinaryListening {
         loop {
             // A question finds no way to the client, and fails.
             let MemberNotice::Notification(notification) = self.membership.next().await? else { continue };
-            if let Some(notice) = notice_of(&notification, self.features) {
-                return Some(Notice { notice: Some(notice) });
+            let Some(notice) = notice_of(&notification, self.config.features, self.least) else { continue };
+            let notice = Notice { notice: Some(notice) };
+            if notice.encoded_len() <= self.config.frames.frame() {
+                return Some(notice);
             }
+            self.dropped.add(now, 1);
         }
     }
 }
 
 /// The notice in a notification of MCP; `None`: it is about something else, or the server does not announce it.
-fn notice_of(notification: &Notification, features: Features) -> Option<notice::Notice> {
+fn notice_of(notification: &Notification, features: Features, least: Option<Level>) -> Option<notice::Notice> {
     let Notification { method, params } = notification;
     if *method == method::RESOURCE_UPDATED {
         let uri = params.member("uri")?.to::<String>().ok()?;
         return Some(notice::Notice::ResourceUpdated(ResourceUpdated { uri }));
+    }
+    if *method == method::LOG {
+        let (level, logger, data) = log_of(params)?;
+        let is_wanted = least.is_some_and(|least| level >= least);
+        return is_wanted.then(|| notice::Notice::Log(log_to_proto(level, logger.as_deref(), data)));
     }
     let is = |name: &str, list: Option<Changes>| *method == name && list == Some(Changes::Announced);
     let changed = ListChanged {
@@ -108,16 +131,23 @@ mod tests {
         let uri: Params = JsonObject::new().with("uri", RawJson::text("a:b")).into();
         let updated = notice::Notice::ResourceUpdated(ResourceUpdated { uri: "a:b".to_owned() });
         let tools = notice::Notice::ListChanged(ListChanged { tools: true, ..ListChanged::default() });
+        let log = |level: &str| {
+            let params = JsonObject::new().with("level", RawJson::text(level)).with("data", RawJson::text("said"));
+            Params::from(params)
+        };
+        let said = notice::Notice::Log(log_to_proto(Level::Error, None, &RawJson::text("said")));
         for (name, params, expected) in [
             (method::RESOURCE_UPDATED, uri, Some(updated)),
             (method::RESOURCE_UPDATED, Params::Absent, None),
             (method::TOOLS_CHANGED, Params::Absent, Some(tools)),
             (method::RESOURCES_CHANGED, Params::Absent, None),
             (method::PROMPTS_CHANGED, Params::Absent, None),
+            (method::LOG, log("error"), Some(said)),
+            (method::LOG, log("info"), None),
             (method::LOG, Params::Absent, None),
         ] {
             let notification = Notification { method: name.into(), params };
-            assert_eq!(notice_of(&notification, features), expected, "{name}");
+            assert_eq!(notice_of(&notification, features, Some(Level::Warning)), expected, "{name}");
         }
     }
 }

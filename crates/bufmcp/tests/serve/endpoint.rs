@@ -163,7 +163,8 @@ async fn dropping_the_events_cancels_the_call() {
 }
 
 async fn listen(endpoint: &BinaryEndpoint, uris: &[&str]) -> Result<BinaryListening, i32> {
-    let request = ListenRequest { uris: uris.iter().map(|uri| (*uri).to_owned()).collect() };
+    let uris = uris.iter().map(|uri| (*uri).to_owned()).collect();
+    let request = ListenRequest { uris, log_level: LogLevel::Warning as i32 };
     endpoint.listen(request, BinaryCaller::default()).await.map_err(|fault| fault.code)
 }
 
@@ -188,6 +189,13 @@ async fn a_client_that_listens_hears_of_its_resources_and_of_lists() {
         panic!("another notice")
     };
     assert!(changed.tools && !changed.resources && !changed.prompts);
+    for level in [Level::Info, Level::Error] {
+        sessions.log(Audience::Everyone, level, None, &RawJson::text("said"));
+    }
+    let Some(Notice { notice: Some(notice::Notice::Log(log)) }) = in_time(listening.next()).await.unwrap() else {
+        panic!("another notice")
+    };
+    assert_eq!(log.level(), LogLevel::Error);
     sessions.shutdown();
     assert!(in_time(listening.next()).await.unwrap().is_none());
     drop(listening);

@@ -30,6 +30,8 @@ pub(super) struct Listener {
     announced: ListChanged,
     /// The resources of the call.
     uris: BTreeSet<String>,
+    /// The least severe level of log messages that a call has asked for; 0: none has.
+    log_level: i32,
     /// Passes the notices of the call on; empty without one.
     passing: JoinSet<()>,
     /// Set when the notices of the call have ended.
@@ -48,6 +50,21 @@ impl Listener {
         &self.uris
     }
 
+    /// The level of log messages of no call.
+    pub(super) fn log_level(&self) -> i32 {
+        self.log_level
+    }
+
+    /// Wants log messages of no call from this level on.
+    pub(super) fn set_log_level(&mut self, level: i32) {
+        self.log_level = level;
+    }
+
+    /// True for a level from which on the call does not have log messages.
+    pub(super) fn lacks(&self, level: i32) -> bool {
+        level != 0 && (self.log_level == 0 || level < self.log_level)
+    }
+
     /// The resources with this one, or without it; `None` if that changes nothing.
     pub(super) fn changed(&self, uri: &str, is_wanted: bool) -> Option<BTreeSet<String>> {
         if self.uris.contains(uri) == is_wanted {
@@ -64,7 +81,7 @@ impl Listener {
 
     /// True if a call for these resources would hear of nothing.
     pub(super) fn is_idle(&self, uris: &BTreeSet<String>) -> bool {
-        uris.is_empty() && self.announced == ListChanged::default()
+        uris.is_empty() && self.announced == ListChanged::default() && self.log_level == 0
     }
 
     /// Ends the call.
@@ -133,6 +150,8 @@ struct Notice {
     list_changed: Option<Bytes>,
     #[prost(bytes = "bytes", optional, tag = "3")]
     resource_updated: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    log: Option<Bytes>,
 }
 
 /// True for the first notice of a call.
@@ -142,9 +161,13 @@ pub(super) fn has_begun(notice: Bytes) -> bool {
 
 /// The message of a notice; `None`: it has none that is known.
 fn message_of(bytes: Bytes) -> Option<RawMessage> {
-    let Notice { list_changed, resource_updated, .. } = Notice::decode(bytes).ok()?;
-    let lists = list_changed.map(|body| notice(numbers::LIST_CHANGED, body));
-    lists.or_else(|| resource_updated.map(|body| notice(numbers::RESOURCE_UPDATED, body)))
+    let Notice { list_changed, resource_updated, log, .. } = Notice::decode(bytes).ok()?;
+    let bodies = [
+        (numbers::LIST_CHANGED, list_changed),
+        (numbers::RESOURCE_UPDATED, resource_updated),
+        (numbers::CALL_LOG, log),
+    ];
+    bodies.into_iter().find_map(|(payload, body)| Some(notice(payload, body?)))
 }
 
 /// A message that belongs to no request.
@@ -157,7 +180,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use protomcp_bufmcp::message::{self, Listening, notice};
+    use protomcp_bufmcp::message::{self, CallLog, Listening, notice};
 
     use super::*;
 
@@ -168,6 +191,7 @@ mod tests {
         for (notice, payload, body) in [
             (notice::Notice::ListChanged(tools), 100, tools.encode_to_vec()),
             (notice::Notice::ResourceUpdated(updated.clone()), 124, updated.encode_to_vec()),
+            (notice::Notice::Log(CallLog::default()), 103, Vec::new()),
         ] {
             let bytes = Bytes::from(message::Notice { notice: Some(notice) }.encode_to_vec());
             assert!(!has_begun(bytes.clone()));
@@ -175,7 +199,7 @@ mod tests {
         }
         let first = message::Notice { notice: Some(notice::Notice::Listening(Listening {})) }.encode_to_vec();
         assert!(has_begun(first.clone().into()));
-        for other in [first, Vec::new(), b"\xff".to_vec(), b"\x22\x00".to_vec()] {
+        for other in [first, Vec::new(), b"\xff".to_vec(), b"\x2a\x00".to_vec()] {
             assert_eq!(message_of(other.into()), None);
         }
     }
@@ -193,6 +217,10 @@ mod tests {
             assert_eq!(listener.changed(uri, is_wanted), expected, "{uri} {is_wanted}");
         }
         assert!(listener.is_idle(&set(&[])) && !listener.is_idle(&set(&["a"])));
+        assert!(listener.lacks(3) && !listener.lacks(0));
+        listener.set_log_level(3);
+        assert!(listener.lacks(2) && !listener.lacks(3) && !listener.is_idle(&set(&[])));
+        listener.set_log_level(0);
         assert_eq!(listener.all(&set(&["a", "b"])).len(), 2);
         assert!(listener.announce(ListChanged { tools: true, ..ListChanged::default() }));
         assert!(!listener.is_idle(&set(&[])));

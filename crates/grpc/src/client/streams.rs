@@ -54,6 +54,7 @@ where
         call: &RawMessage,
         heard: &mpsc::Sender<Heard>,
     ) -> Result<(u32, Bytes), Failure> {
+        self.hear_logs(channel.clone(), call, heard).await;
         let called = async {
             let request = self.request(call.body.clone(), self.timeout);
             let mut events = self.open(channel.clone(), CALL_TOOL_STREAM, request).await?;
@@ -101,8 +102,28 @@ where
         Ok(answer)
     }
 
+    /// Listens to log messages of no call from the level on that a call asks for: handlers have the level then.
+    async fn hear_logs(&self, channel: Channel, call: &RawMessage, heard: &mpsc::Sender<Heard>) {
+        let level = Wishes::decode(call.body.clone()).unwrap_or_default().log_level;
+        let before = {
+            let mut listener = self.listener.lock().await;
+            if !listener.lacks(level) {
+                return;
+            }
+            let before = listener.log_level();
+            listener.set_log_level(level);
+            before
+        };
+        if let Err(failure) = self.listen(channel, numbers::LISTEN, &Bytes::new(), heard).await {
+            let (Failure::NotSent(status) | Failure::Status(status)) = failure;
+            tracing::warn!("log messages of a server over gRPC that belong to no call are not heard of: {status}");
+            self.listener.lock().await.set_log_level(before);
+        }
+    }
+
     /// Begins or ends a subscription, or listens again ([`numbers::LISTEN`]). The call of `Listen` before goes on until
     /// the next one has begun. Changes of the subscriptions wait for each other.
+    #[expect(clippy::await_holding_invalid_type, reason = "a server has OPEN_TIMEOUT to begin, and others wait as long")]
     pub(super) async fn listen(
         &self,
         channel: Channel,
@@ -127,12 +148,13 @@ where
             listener.stop();
             return Ok(done);
         }
-        let request = ListenRequest { uris: uris.iter().cloned().collect() }.encode_to_vec();
+        let log_level = listener.log_level();
+        let request = ListenRequest { uris: uris.iter().cloned().collect(), log_level }.encode_to_vec();
         let opened = async {
             // It has no deadline: it ends with the conversation.
             let mut notices = self.open(channel, LISTEN, self.request(request.into(), None)).await?;
             match notices.message().await.map_err(Failure::Status)? {
-                Some(first) if has_begun(first) => Ok(notices),
+                Some(first) if has_begun(first.clone()) => Ok(notices),
                 _ => Err(Failure::Status(Status::internal("the first notice of the server is another one"))),
             }
         };
