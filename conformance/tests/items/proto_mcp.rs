@@ -164,7 +164,11 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
     (
         "31",
         "deadlines of clients over gRPC",
-        &[(GRPC, "the_end_of_a_call_cancels_its_tool"), ("crates/grpc/src/deadline.rs", "times_are_digits_and_a_unit")],
+        &[
+            (GRPC, "the_end_of_a_call_cancels_its_tool"),
+            (GRPC, "an_official_client_has_streams"),
+            ("crates/grpc/src/deadline.rs", "times_are_digits_and_a_unit"),
+        ],
     ),
     (
         "32",

@@ -37,8 +37,9 @@ pub struct BinaryListening {
 
 impl BinaryEndpoint {
     /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024, and to log messages
-    /// of no call from its level on, if the server logs. No change after this is missed. The client is one of the open sessions of the server as long as it listens. At most 10,000 clients
-    /// listen; one principal, or else one address, may have four times what is free.
+    /// of no call from its level on, if the server logs. No change after this is missed. The client is one of the open
+    /// sessions of the server as long as it listens. At most 10,000 clients listen; one principal, or else one address, may
+    /// have four times what is free.
     ///
     /// # Errors
     /// If a token is required and absent, a resource is not there or may not be subscribed to, too many clients listen, or
