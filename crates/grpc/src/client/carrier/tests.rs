@@ -26,7 +26,7 @@ struct Scene {
     retire: Notify,
     /// Slow requests whose client has given them up.
     given_up: Semaphore,
-    /// Calls of `MCPStreams`, which it does not have.
+    /// Calls of `CallToolStream`, which it does not have.
     streams: AtomicUsize,
 }
 
@@ -64,8 +64,11 @@ async fn answer(
     scene: Arc<Scene>,
     request: http::Request<Incoming>,
 ) -> Response<impl http_body::Body<Data = Bytes, Error = Infallible>> {
-    let is_stream = request.uri().path().starts_with("/buf.mcp.v1.MCPStreams/");
+    let is_stream = request.uri().path() == "/buf.mcp.v1.MCPStreams/CallToolStream";
+    let listens = request.uri().path() == "/buf.mcp.v1.MCPStreams/Listen";
     let body = request.into_body().collect().await.unwrap().to_bytes();
+    // One that listens has the first notice and no other.
+    let body = if listens { Bytes::from_static(b"\0\0\0\0\x02\x0a\0") } else { body };
     if body.ends_with(b"slow") {
         let slow = Slow(&scene.given_up);
         scene.waiting.add_permits(1);
@@ -122,16 +125,23 @@ struct Conversation {
 
 impl Conversation {
     async fn send(&mut self, id: u64, body: &'static [u8]) {
-        let message = RawMessage { id, payload: 6, body: Bytes::from_static(body) };
+        self.send_message(RawMessage { id, payload: 6, body: Bytes::from_static(body) }).await;
+    }
+
+    async fn send_message(&mut self, message: RawMessage) {
         self.writer.write_all(&message.to_frame().unwrap()).await.unwrap();
     }
 
     async fn answer(&mut self) -> (u64, Bytes) {
+        let message = self.message().await;
+        assert_eq!(message.payload, 7, "{:?}", String::from_utf8_lossy(&message.body));
+        (message.id, message.body)
+    }
+
+    async fn message(&mut self) -> RawMessage {
         loop {
             if let Some(message) = take(&mut self.input) {
-                let message = RawMessage::split(&message).unwrap();
-                assert_eq!(message.payload, 7, "{:?}", String::from_utf8_lossy(&message.body));
-                return (message.id, message.body);
+                return RawMessage::split(&message).unwrap();
             }
             assert_ne!(self.reader.read_buf(&mut self.input).await.unwrap(), 0, "the conversation has ended");
         }
@@ -210,6 +220,31 @@ async fn a_server_without_streams_is_asked_for_reports_once() {
         assert_eq!(conversation.answer().await, (id, Bytes::from_static(b"\x80\x01\x01")));
     }
     assert_eq!(scene.streams.load(Ordering::SeqCst), 1);
+    drop(conversation);
+    running.await.unwrap();
+}
+
+/// Each `Listen` of this server ends after its first notice.
+#[tokio::test]
+async fn a_subscription_is_made_again_and_counts_as_changed() {
+    let scene = Scene::new();
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier(way, origin).run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let uri = Bytes::from_static(b"\x0a\x03a:b");
+    conversation.send_message(RawMessage { id: 2, payload: 120, body: uri.clone() }).await;
+    let subscribed = RawMessage { id: 2, payload: 121, body: Bytes::new() };
+    assert_eq!(conversation.message().await, subscribed);
+    for _ in 0..2 {
+        assert_eq!(conversation.message().await, RawMessage { id: 0, payload: 124, body: uri.clone() });
+    }
+    conversation.send_message(RawMessage { id: 3, payload: 122, body: uri }).await;
+    while conversation.message().await.id != 3 {}
     drop(conversation);
     running.await.unwrap();
 }
