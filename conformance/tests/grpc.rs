@@ -144,6 +144,13 @@ fn the_end_of_a_call_cancels_its_tool() {
     ended(&note);
 }
 
+/// A call with its events.
+fn streamed(request: Value, arguments: Value) -> Value {
+    let mut step = json!({"stream": "CallToolStream"});
+    (step["request"], step["arguments"]) = (request, arguments);
+    step
+}
+
 /// The events of a call, with the response as the last one, and the first notice of a client that listens.
 #[test]
 fn an_official_client_has_streams() {
@@ -151,16 +158,15 @@ fn an_official_client_has_streams() {
     let file = sandbox.write("carriers.py", include_str!("../hosts/carriers.py"));
     let note = sandbox.path("note");
     let only = Only::start(sandbox, &[file.to_str().unwrap()], &[]);
-    let call = |request: Value, arguments: Value| json!({"stream": "CallToolStream", "request": request, "arguments": arguments});
     let wants = json!({"name": "steps", "wants_progress": true, "log_level": "LOG_LEVEL_INFO"});
-    let mut cancelled = call(json!({"name": "until_cancelled"}), json!({"note": note}));
+    let mut cancelled = streamed(json!({"name": "until_cancelled"}), json!({"note": note}));
     cancelled["cancel"] = json!(note);
-    let mut late = call(json!({"name": "sleep_ms", "wants_progress": true}), json!({"ms": 600_000}));
+    let mut late = streamed(json!({"name": "sleep_ms", "wants_progress": true}), json!({"ms": 600_000}));
     late["timeout"] = json!(1);
     let seen = only.steps(&json!([
-        call(wants, json!({"count": 2})),
-        call(json!({"name": "steps"}), json!({"count": 2})),
-        call(json!({"name": "nothing"}), json!({})),
+        streamed(wants, json!({"count": 2})),
+        streamed(json!({"name": "steps"}), json!({"count": 2})),
+        streamed(json!({"name": "nothing"}), json!({})),
         cancelled,
         late,
         {"listen": ["test://text"]},

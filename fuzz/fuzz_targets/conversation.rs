@@ -1,5 +1,6 @@
 //! Any stream of a client: each request that the session passes on gets exactly one answer, also one that is cancelled,
-//! and no report after it; a client hears of resources only if it has declared it; requests in flight and reports stay bounded; and both ends take any message without a panic.
+//! and no report after it; a client hears of resources only if it has declared it; requests in flight and reports stay
+//! bounded; and both ends take any message without a panic.
 //!
 //! The first bytes of the input choose the settings; the others are the stream.
 
