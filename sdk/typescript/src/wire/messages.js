@@ -3,15 +3,289 @@
 /** @import * as T from "./message-types.js" */
 /** @import { Like } from "./message-types.js" */
 /** @import { Reader } from "./reader.js" */
+/** @import { Tables } from "./tables.js" */
 /** @import { Writer } from "./writer.js" */
+
+import { readByTable, writeByTable } from "./tables.js";
 
 /** Reads up to `end`. An earlier occurrence of the message is merged. @template M @typedef {(r: Reader, end: number, known?: M) => M} Read */
 /** @template M @typedef {(w: Writer, m: Like<M>) => void} Write */
 
-const NO_BYTES = new Uint8Array(0);
+/** @type {Tables} */
+const TABLES = {
+  ReloadRequest: [],
+  ListToolsRequest: [],
+  ReloadResponse: [
+    [8, "success", "bool"],
+    [18, "error", "text"],
+  ],
+  ToolListResponse: [
+    [10, "tools", "ToolDefinition", true],
+  ],
+  ToolDefinition: [
+    [10, "name", "text"],
+    [18, "description", "text"],
+    [26, "inputSchemaJson", "json"],
+    [34, "outputSchemaJson", "json"],
+    [42, "title", "text"],
+    [48, "readOnlyHint", "bool"],
+    [56, "destructiveHint", "bool"],
+    [64, "idempotentHint", "bool"],
+    [72, "openWorldHint", "bool"],
+    [80, "taskSupport", "bool"],
+    [802, "annotationsJson", "json"],
+    [810, "iconsJson", "json"],
+    [816, "taskRequired", "bool"],
+    [826, "metadataJson", "json"],
+    [832, "checksArguments", "bool"],
+  ],
+  ToolError: [
+    [10, "errorCode", "text"],
+    [18, "message", "text"],
+    [26, "suggestion", "text"],
+    [32, "retryable", "bool"],
+  ],
+  EnableToolsRequest: [
+    [10, "toolNames", "text", true],
+  ],
+  DisableToolsRequest: [
+    [10, "toolNames", "text", true],
+  ],
+  SetAllowedRequest: [
+    [10, "toolNames", "text", true],
+  ],
+  SetBlockedRequest: [
+    [10, "toolNames", "text", true],
+  ],
+  GetActiveToolsRequest: [],
+  BatchUpdateRequest: [
+    [10, "enable", "text", true],
+    [18, "disable", "text", true],
+    [26, "allow", "text", true],
+    [34, "block", "text", true],
+  ],
+  ActiveToolsResponse: [
+    [10, "toolNames", "text", true],
+  ],
+  LogMessage: [
+    [10, "level", "text"],
+    [18, "logger", "text"],
+    [26, "dataJson", "json"],
+  ],
+  CreateTaskResponse: [
+    [10, "taskId", "text"],
+  ],
+  TaskStatusRequest: [
+    [10, "taskId", "text"],
+  ],
+  TaskStatusResponse: [
+    [10, "taskId", "text"],
+    [18, "state", "text"],
+    [24, "progress", "int64"],
+    [32, "total", "int64"],
+    [42, "message", "text"],
+  ],
+  TaskResultRequest: [
+    [10, "taskId", "text"],
+  ],
+  TaskCancelRequest: [
+    [10, "taskId", "text"],
+  ],
+  RegisterMiddlewareRequest: [
+    [10, "name", "text"],
+    [16, "priority", "int32"],
+  ],
+  RegisterMiddlewareResponse: [
+    [8, "success", "bool"],
+  ],
+  MiddlewareInterceptRequest: [
+    [10, "middlewareName", "text"],
+    [18, "phase", "text"],
+    [26, "toolName", "text"],
+    [34, "argumentsJson", "json"],
+    [42, "resultJson", "json"],
+    [48, "isError", "bool"],
+  ],
+  MiddlewareInterceptResponse: [
+    [10, "argumentsJson", "json"],
+    [18, "resultJson", "json"],
+    [24, "reject", "bool"],
+    [34, "rejectReason", "text"],
+  ],
+  StreamHeader: [
+    [10, "fieldName", "text"],
+    [16, "totalSize", "uint64"],
+    [24, "chunkSize", "uint32"],
+  ],
+  StreamChunk: [
+    [10, "data", "blob"],
+    [16, "final", "bool"],
+  ],
+  ListResourcesRequest: [],
+  ResourceListResponse: [
+    [10, "resources", "ResourceDefinition", true],
+  ],
+  ResourceDefinition: [
+    [10, "uri", "text"],
+    [18, "name", "text"],
+    [26, "description", "text"],
+    [34, "mimeType", "text"],
+    [40, "size", "int64"],
+    [802, "title", "text"],
+    [810, "iconsJson", "json"],
+    [818, "annotationsJson", "json"],
+    [826, "metadataJson", "json"],
+  ],
+  ListResourceTemplatesRequest: [],
+  ResourceTemplateListResponse: [
+    [10, "templates", "ResourceTemplateDefinition", true],
+  ],
+  ResourceTemplateDefinition: [
+    [10, "uriTemplate", "text"],
+    [18, "name", "text"],
+    [26, "description", "text"],
+    [34, "mimeType", "text"],
+    [802, "title", "text"],
+    [810, "iconsJson", "json"],
+    [818, "annotationsJson", "json"],
+    [826, "metadataJson", "json"],
+  ],
+  ReadResourceRequest: [
+    [10, "uri", "text"],
+    [802, "metadataJson", "json"],
+  ],
+  ReadResourceResponse: [
+    [10, "contents", "ResourceContent", true],
+    [802, "error", "ToolError"],
+    [810, "metadataJson", "json"],
+  ],
+  ResourceContent: [
+    [10, "uri", "text"],
+    [18, "mimeType", "text"],
+    [26, "text", "text"],
+    [34, "blob", "blob"],
+    [802, "metadataJson", "json"],
+  ],
+  ResourceChangedNotification: [
+    [10, "uri", "text"],
+  ],
+  ListPromptsRequest: [],
+  PromptListResponse: [
+    [10, "prompts", "PromptDefinition", true],
+  ],
+  PromptDefinition: [
+    [10, "name", "text"],
+    [18, "description", "text"],
+    [26, "arguments", "PromptArgument", true],
+    [802, "title", "text"],
+    [810, "iconsJson", "json"],
+    [818, "metadataJson", "json"],
+  ],
+  PromptArgument: [
+    [10, "name", "text"],
+    [18, "description", "text"],
+    [24, "required", "bool"],
+    [802, "title", "text"],
+  ],
+  GetPromptRequest: [
+    [10, "name", "text"],
+    [18, "argumentsJson", "json"],
+    [802, "metadataJson", "json"],
+  ],
+  GetPromptResponse: [
+    [10, "description", "text"],
+    [18, "messages", "PromptMessage", true],
+    [802, "error", "ToolError"],
+    [810, "metadataJson", "json"],
+  ],
+  PromptMessage: [
+    [10, "role", "text"],
+    [18, "contentJson", "json"],
+  ],
+  CompletionRequest: [
+    [10, "refType", "text"],
+    [18, "refName", "text"],
+    [26, "argumentName", "text"],
+    [34, "argumentValue", "text"],
+    [802, "contextJson", "json"],
+    [810, "metadataJson", "json"],
+  ],
+  CompletionResponse: [
+    [10, "values", "text", true],
+    [16, "total", "int32"],
+    [24, "hasMore", "bool"],
+    [802, "error", "ToolError"],
+    [810, "metadataJson", "json"],
+  ],
+  SamplingRequest: [
+    [10, "messagesJson", "json"],
+    [18, "modelPreferencesJson", "json"],
+    [26, "systemPrompt", "text"],
+    [32, "maxTokens", "int32"],
+    [802, "paramsJson", "json"],
+  ],
+  SamplingResponse: [
+    [10, "role", "text"],
+    [18, "contentJson", "json"],
+    [26, "model", "text"],
+    [34, "stopReason", "text"],
+    [42, "error", "text"],
+  ],
+  ListRootsRequest: [],
+  ListRootsResponse: [
+    [10, "roots", "RootDef", true],
+    [802, "error", "ToolError"],
+  ],
+  RootDef: [
+    [10, "uri", "text"],
+    [18, "name", "text"],
+  ],
+  SdkInfo: [
+    [10, "name", "text"],
+    [18, "version", "text"],
+    [26, "language", "text"],
+    [32, "maxConcurrentCalls", "uint32"],
+    [42, "features", "text", true],
+  ],
+  BridgeInfo: [
+    [10, "name", "text"],
+    [18, "version", "text"],
+    [26, "features", "text", true],
+  ],
+  ElicitationRequest: [
+    [10, "mode", "text"],
+    [18, "message", "text"],
+    [26, "requestedSchemaJson", "json"],
+    [34, "url", "text"],
+    [42, "elicitationId", "text"],
+  ],
+  ElicitationResponse: [
+    [10, "action", "text"],
+    [18, "contentJson", "json"],
+    [26, "error", "text"],
+  ],
+  PromptListChanged: [],
+  ResourceListChanged: [],
+  ElicitationComplete: [
+    [10, "elicitationId", "text"],
+  ],
+  Ping: [],
+  Pong: [],
+  HandOverRequest: [],
+  HandOverResponse: [
+    [10, "state", "blob"],
+    [18, "error", "text"],
+  ],
+  TakeOverRequest: [
+    [10, "state", "blob"],
+  ],
+  TakeOverResponse: [
+    [10, "error", "text"],
+  ],
+};
 
 /** @type {Read<T.RequestContext>} */
-export function readRequestContext(r, end, known) {
+function readRequestContext(r, end, known) {
   const m = known ?? { timeoutMs: 0, session: "", protocolVersion: "", clientName: "", clientVersion: "", clientCapabilitiesJson: "", principal: undefined };
   while (r.at < end) {
     const key = r.key();
@@ -31,7 +305,7 @@ export function readRequestContext(r, end, known) {
 }
 
 /** @type {Write<T.RequestContext>} */
-export function writeRequestContext(w, m) {
+function writeRequestContext(w, m) {
   if (m.timeoutMs) w.uint64(8, m.timeoutMs);
   if (m.session) w.text(18, m.session);
   if (m.protocolVersion) w.text(26, m.protocolVersion);
@@ -42,7 +316,7 @@ export function writeRequestContext(w, m) {
 }
 
 /** @type {Read<T.Principal>} */
-export function readPrincipal(r, end, known) {
+function readPrincipal(r, end, known) {
   const m = known ?? { subject: "", clientId: "", issuer: "", scopes: [] };
   while (r.at < end) {
     const key = r.key();
@@ -59,49 +333,15 @@ export function readPrincipal(r, end, known) {
 }
 
 /** @type {Write<T.Principal>} */
-export function writePrincipal(w, m) {
+function writePrincipal(w, m) {
   if (m.subject) w.text(10, m.subject);
   if (m.clientId) w.text(18, m.clientId);
   if (m.issuer) w.text(26, m.issuer);
   for (const one of m.scopes ?? []) w.text(34, one);
 }
 
-/** @type {Read<T.ReloadRequest>} */
-export function readReloadRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ReloadRequest>} */
-export function writeReloadRequest(_w, _m) {
-}
-
-/** @type {Read<T.ListToolsRequest>} */
-export function readListToolsRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListToolsRequest>} */
-export function writeListToolsRequest(_w, _m) {
-}
-
 /** @type {Read<T.CallToolRequest>} */
-export function readCallToolRequest(r, end, known) {
+function readCallToolRequest(r, end, known) {
   const m = known ?? { name: "", argumentsJson: "", progressToken: "", metadataJson: "", argumentsMatch: false };
   while (r.at < end) {
     const key = r.key();
@@ -119,7 +359,7 @@ export function readCallToolRequest(r, end, known) {
 }
 
 /** @type {Write<T.CallToolRequest>} */
-export function writeCallToolRequest(w, m) {
+function writeCallToolRequest(w, m) {
   if (m.name) w.text(10, m.name);
   if (m.argumentsJson) w.json(18, m.argumentsJson);
   if (m.progressToken) w.text(26, m.progressToken);
@@ -127,95 +367,8 @@ export function writeCallToolRequest(w, m) {
   if (m.argumentsMatch) w.bool(808, m.argumentsMatch);
 }
 
-/** @type {Read<T.ReloadResponse>} */
-export function readReloadResponse(r, end, known) {
-  const m = known ?? { success: false, error: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 8: m.success = r.bool(end); break;
-      case 18: m.error = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ReloadResponse>} */
-export function writeReloadResponse(w, m) {
-  if (m.success) w.bool(8, m.success);
-  if (m.error) w.text(18, m.error);
-}
-
-/** @type {Read<T.ToolListResponse>} */
-export function readToolListResponse(r, end, known) {
-  const m = known ?? { tools: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.tools.push(readToolDefinition(r, r.length(end))); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ToolListResponse>} */
-export function writeToolListResponse(w, m) {
-  for (const one of m.tools ?? []) { const at = w.open(10); writeToolDefinition(w, one); w.close(at); }
-}
-
-/** @type {Read<T.ToolDefinition>} */
-export function readToolDefinition(r, end, known) {
-  const m = known ?? { name: "", description: "", inputSchemaJson: "", outputSchemaJson: "", title: "", readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false, taskSupport: false, annotationsJson: "", iconsJson: "", taskRequired: false, metadataJson: "", checksArguments: false };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.description = r.text(end); break;
-      case 26: m.inputSchemaJson = r.json(end); break;
-      case 34: m.outputSchemaJson = r.json(end); break;
-      case 42: m.title = r.text(end); break;
-      case 48: m.readOnlyHint = r.bool(end); break;
-      case 56: m.destructiveHint = r.bool(end); break;
-      case 64: m.idempotentHint = r.bool(end); break;
-      case 72: m.openWorldHint = r.bool(end); break;
-      case 80: m.taskSupport = r.bool(end); break;
-      case 802: m.annotationsJson = r.json(end); break;
-      case 810: m.iconsJson = r.json(end); break;
-      case 816: m.taskRequired = r.bool(end); break;
-      case 826: m.metadataJson = r.json(end); break;
-      case 832: m.checksArguments = r.bool(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ToolDefinition>} */
-export function writeToolDefinition(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.description) w.text(18, m.description);
-  if (m.inputSchemaJson) w.json(26, m.inputSchemaJson);
-  if (m.outputSchemaJson) w.json(34, m.outputSchemaJson);
-  if (m.title) w.text(42, m.title);
-  if (m.readOnlyHint) w.bool(48, m.readOnlyHint);
-  if (m.destructiveHint) w.bool(56, m.destructiveHint);
-  if (m.idempotentHint) w.bool(64, m.idempotentHint);
-  if (m.openWorldHint) w.bool(72, m.openWorldHint);
-  if (m.taskSupport) w.bool(80, m.taskSupport);
-  if (m.annotationsJson) w.json(802, m.annotationsJson);
-  if (m.iconsJson) w.json(810, m.iconsJson);
-  if (m.taskRequired) w.bool(816, m.taskRequired);
-  if (m.metadataJson) w.json(826, m.metadataJson);
-  if (m.checksArguments) w.bool(832, m.checksArguments);
-}
-
 /** @type {Read<T.CallToolResponse>} */
-export function readCallToolResponse(r, end, known) {
+function readCallToolResponse(r, end, known) {
   const m = known ?? { isError: false, resultJson: "", enableTools: [], disableTools: [], error: undefined, structuredContentJson: "", metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
@@ -235,7 +388,7 @@ export function readCallToolResponse(r, end, known) {
 }
 
 /** @type {Write<T.CallToolResponse>} */
-export function writeCallToolResponse(w, m) {
+function writeCallToolResponse(w, m) {
   if (m.isError) w.bool(8, m.isError);
   if (m.resultJson) w.json(18, m.resultJson);
   for (const one of m.enableTools ?? []) w.text(26, one);
@@ -246,7 +399,7 @@ export function writeCallToolResponse(w, m) {
 }
 
 /** @type {Read<T.ToolError>} */
-export function readToolError(r, end, known) {
+function readToolError(r, end, known) {
   const m = known ?? { errorCode: "", message: "", suggestion: "", retryable: false };
   while (r.at < end) {
     const key = r.key();
@@ -263,152 +416,15 @@ export function readToolError(r, end, known) {
 }
 
 /** @type {Write<T.ToolError>} */
-export function writeToolError(w, m) {
+function writeToolError(w, m) {
   if (m.errorCode) w.text(10, m.errorCode);
   if (m.message) w.text(18, m.message);
   if (m.suggestion) w.text(26, m.suggestion);
   if (m.retryable) w.bool(32, m.retryable);
 }
 
-/** @type {Read<T.EnableToolsRequest>} */
-export function readEnableToolsRequest(r, end, known) {
-  const m = known ?? { toolNames: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.toolNames.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.EnableToolsRequest>} */
-export function writeEnableToolsRequest(w, m) {
-  for (const one of m.toolNames ?? []) w.text(10, one);
-}
-
-/** @type {Read<T.DisableToolsRequest>} */
-export function readDisableToolsRequest(r, end, known) {
-  const m = known ?? { toolNames: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.toolNames.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.DisableToolsRequest>} */
-export function writeDisableToolsRequest(w, m) {
-  for (const one of m.toolNames ?? []) w.text(10, one);
-}
-
-/** @type {Read<T.SetAllowedRequest>} */
-export function readSetAllowedRequest(r, end, known) {
-  const m = known ?? { toolNames: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.toolNames.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.SetAllowedRequest>} */
-export function writeSetAllowedRequest(w, m) {
-  for (const one of m.toolNames ?? []) w.text(10, one);
-}
-
-/** @type {Read<T.SetBlockedRequest>} */
-export function readSetBlockedRequest(r, end, known) {
-  const m = known ?? { toolNames: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.toolNames.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.SetBlockedRequest>} */
-export function writeSetBlockedRequest(w, m) {
-  for (const one of m.toolNames ?? []) w.text(10, one);
-}
-
-/** @type {Read<T.GetActiveToolsRequest>} */
-export function readGetActiveToolsRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.GetActiveToolsRequest>} */
-export function writeGetActiveToolsRequest(_w, _m) {
-}
-
-/** @type {Read<T.BatchUpdateRequest>} */
-export function readBatchUpdateRequest(r, end, known) {
-  const m = known ?? { enable: [], disable: [], allow: [], block: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.enable.push(r.text(end)); break;
-      case 18: r.count(); m.disable.push(r.text(end)); break;
-      case 26: r.count(); m.allow.push(r.text(end)); break;
-      case 34: r.count(); m.block.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.BatchUpdateRequest>} */
-export function writeBatchUpdateRequest(w, m) {
-  for (const one of m.enable ?? []) w.text(10, one);
-  for (const one of m.disable ?? []) w.text(18, one);
-  for (const one of m.allow ?? []) w.text(26, one);
-  for (const one of m.block ?? []) w.text(34, one);
-}
-
-/** @type {Read<T.ActiveToolsResponse>} */
-export function readActiveToolsResponse(r, end, known) {
-  const m = known ?? { toolNames: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.toolNames.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ActiveToolsResponse>} */
-export function writeActiveToolsResponse(w, m) {
-  for (const one of m.toolNames ?? []) w.text(10, one);
-}
-
 /** @type {Read<T.ProgressNotification>} */
-export function readProgressNotification(r, end, known) {
+function readProgressNotification(r, end, known) {
   const m = known ?? { progressToken: "", progress: 0, total: 0, message: "" };
   while (r.at < end) {
     const key = r.key();
@@ -425,7 +441,7 @@ export function readProgressNotification(r, end, known) {
 }
 
 /** @type {Write<T.ProgressNotification>} */
-export function writeProgressNotification(w, m) {
+function writeProgressNotification(w, m) {
   if (m.progressToken) w.text(10, m.progressToken);
   if (m.progress) w.int64(16, m.progress);
   if (m.total) w.int64(24, m.total);
@@ -433,7 +449,7 @@ export function writeProgressNotification(w, m) {
 }
 
 /** @type {Read<T.CancelRequest>} */
-export function readCancelRequest(r, end, known) {
+function readCancelRequest(r, end, known) {
   const m = known ?? { requestId: "" };
   while (r.at < end) {
     const key = r.key();
@@ -447,276 +463,12 @@ export function readCancelRequest(r, end, known) {
 }
 
 /** @type {Write<T.CancelRequest>} */
-export function writeCancelRequest(w, m) {
+function writeCancelRequest(w, m) {
   if (m.requestId) w.text(10, m.requestId);
 }
 
-/** @type {Read<T.LogMessage>} */
-export function readLogMessage(r, end, known) {
-  const m = known ?? { level: "", logger: "", dataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.level = r.text(end); break;
-      case 18: m.logger = r.text(end); break;
-      case 26: m.dataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.LogMessage>} */
-export function writeLogMessage(w, m) {
-  if (m.level) w.text(10, m.level);
-  if (m.logger) w.text(18, m.logger);
-  if (m.dataJson) w.json(26, m.dataJson);
-}
-
-/** @type {Read<T.CreateTaskResponse>} */
-export function readCreateTaskResponse(r, end, known) {
-  const m = known ?? { taskId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.taskId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.CreateTaskResponse>} */
-export function writeCreateTaskResponse(w, m) {
-  if (m.taskId) w.text(10, m.taskId);
-}
-
-/** @type {Read<T.TaskStatusRequest>} */
-export function readTaskStatusRequest(r, end, known) {
-  const m = known ?? { taskId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.taskId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TaskStatusRequest>} */
-export function writeTaskStatusRequest(w, m) {
-  if (m.taskId) w.text(10, m.taskId);
-}
-
-/** @type {Read<T.TaskStatusResponse>} */
-export function readTaskStatusResponse(r, end, known) {
-  const m = known ?? { taskId: "", state: "", progress: 0, total: 0, message: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.taskId = r.text(end); break;
-      case 18: m.state = r.text(end); break;
-      case 24: m.progress = r.int64(end); break;
-      case 32: m.total = r.int64(end); break;
-      case 42: m.message = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TaskStatusResponse>} */
-export function writeTaskStatusResponse(w, m) {
-  if (m.taskId) w.text(10, m.taskId);
-  if (m.state) w.text(18, m.state);
-  if (m.progress) w.int64(24, m.progress);
-  if (m.total) w.int64(32, m.total);
-  if (m.message) w.text(42, m.message);
-}
-
-/** @type {Read<T.TaskResultRequest>} */
-export function readTaskResultRequest(r, end, known) {
-  const m = known ?? { taskId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.taskId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TaskResultRequest>} */
-export function writeTaskResultRequest(w, m) {
-  if (m.taskId) w.text(10, m.taskId);
-}
-
-/** @type {Read<T.TaskCancelRequest>} */
-export function readTaskCancelRequest(r, end, known) {
-  const m = known ?? { taskId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.taskId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TaskCancelRequest>} */
-export function writeTaskCancelRequest(w, m) {
-  if (m.taskId) w.text(10, m.taskId);
-}
-
-/** @type {Read<T.RegisterMiddlewareRequest>} */
-export function readRegisterMiddlewareRequest(r, end, known) {
-  const m = known ?? { name: "", priority: 0 };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 16: m.priority = r.int32(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.RegisterMiddlewareRequest>} */
-export function writeRegisterMiddlewareRequest(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.priority) w.int32(16, m.priority);
-}
-
-/** @type {Read<T.RegisterMiddlewareResponse>} */
-export function readRegisterMiddlewareResponse(r, end, known) {
-  const m = known ?? { success: false };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 8: m.success = r.bool(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.RegisterMiddlewareResponse>} */
-export function writeRegisterMiddlewareResponse(w, m) {
-  if (m.success) w.bool(8, m.success);
-}
-
-/** @type {Read<T.MiddlewareInterceptRequest>} */
-export function readMiddlewareInterceptRequest(r, end, known) {
-  const m = known ?? { middlewareName: "", phase: "", toolName: "", argumentsJson: "", resultJson: "", isError: false };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.middlewareName = r.text(end); break;
-      case 18: m.phase = r.text(end); break;
-      case 26: m.toolName = r.text(end); break;
-      case 34: m.argumentsJson = r.json(end); break;
-      case 42: m.resultJson = r.json(end); break;
-      case 48: m.isError = r.bool(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.MiddlewareInterceptRequest>} */
-export function writeMiddlewareInterceptRequest(w, m) {
-  if (m.middlewareName) w.text(10, m.middlewareName);
-  if (m.phase) w.text(18, m.phase);
-  if (m.toolName) w.text(26, m.toolName);
-  if (m.argumentsJson) w.json(34, m.argumentsJson);
-  if (m.resultJson) w.json(42, m.resultJson);
-  if (m.isError) w.bool(48, m.isError);
-}
-
-/** @type {Read<T.MiddlewareInterceptResponse>} */
-export function readMiddlewareInterceptResponse(r, end, known) {
-  const m = known ?? { argumentsJson: "", resultJson: "", reject: false, rejectReason: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.argumentsJson = r.json(end); break;
-      case 18: m.resultJson = r.json(end); break;
-      case 24: m.reject = r.bool(end); break;
-      case 34: m.rejectReason = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.MiddlewareInterceptResponse>} */
-export function writeMiddlewareInterceptResponse(w, m) {
-  if (m.argumentsJson) w.json(10, m.argumentsJson);
-  if (m.resultJson) w.json(18, m.resultJson);
-  if (m.reject) w.bool(24, m.reject);
-  if (m.rejectReason) w.text(34, m.rejectReason);
-}
-
-/** @type {Read<T.StreamHeader>} */
-export function readStreamHeader(r, end, known) {
-  const m = known ?? { fieldName: "", totalSize: 0, chunkSize: 0 };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.fieldName = r.text(end); break;
-      case 16: m.totalSize = r.uint64(end); break;
-      case 24: m.chunkSize = r.uint32(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.StreamHeader>} */
-export function writeStreamHeader(w, m) {
-  if (m.fieldName) w.text(10, m.fieldName);
-  if (m.totalSize) w.uint64(16, m.totalSize);
-  if (m.chunkSize) w.uint32(24, m.chunkSize);
-}
-
-/** @type {Read<T.StreamChunk>} */
-export function readStreamChunk(r, end, known) {
-  const m = known ?? { data: NO_BYTES, final: false };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.data = r.blob(end); break;
-      case 16: m.final = r.bool(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.StreamChunk>} */
-export function writeStreamChunk(w, m) {
-  if (m.data?.length) w.blob(10, m.data);
-  if (m.final) w.bool(16, m.final);
-}
-
 /** @type {Read<T.RawHeader>} */
-export function readRawHeader(r, end, known) {
+function readRawHeader(r, end, known) {
   const m = known ?? { requestId: "", fieldName: "", size: 0, compression: "", uncompressedSize: 0, followedByResult: false };
   while (r.at < end) {
     const key = r.key();
@@ -735,834 +487,13 @@ export function readRawHeader(r, end, known) {
 }
 
 /** @type {Write<T.RawHeader>} */
-export function writeRawHeader(w, m) {
+function writeRawHeader(w, m) {
   if (m.requestId) w.text(10, m.requestId);
   if (m.fieldName) w.text(18, m.fieldName);
   if (m.size) w.uint64(24, m.size);
   if (m.compression) w.text(34, m.compression);
   if (m.uncompressedSize) w.uint64(40, m.uncompressedSize);
   if (m.followedByResult) w.bool(800, m.followedByResult);
-}
-
-/** @type {Read<T.ListResourcesRequest>} */
-export function readListResourcesRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListResourcesRequest>} */
-export function writeListResourcesRequest(_w, _m) {
-}
-
-/** @type {Read<T.ResourceListResponse>} */
-export function readResourceListResponse(r, end, known) {
-  const m = known ?? { resources: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.resources.push(readResourceDefinition(r, r.length(end))); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceListResponse>} */
-export function writeResourceListResponse(w, m) {
-  for (const one of m.resources ?? []) { const at = w.open(10); writeResourceDefinition(w, one); w.close(at); }
-}
-
-/** @type {Read<T.ResourceDefinition>} */
-export function readResourceDefinition(r, end, known) {
-  const m = known ?? { uri: "", name: "", description: "", mimeType: "", size: 0, title: "", iconsJson: "", annotationsJson: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uri = r.text(end); break;
-      case 18: m.name = r.text(end); break;
-      case 26: m.description = r.text(end); break;
-      case 34: m.mimeType = r.text(end); break;
-      case 40: m.size = r.int64(end); break;
-      case 802: m.title = r.text(end); break;
-      case 810: m.iconsJson = r.json(end); break;
-      case 818: m.annotationsJson = r.json(end); break;
-      case 826: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceDefinition>} */
-export function writeResourceDefinition(w, m) {
-  if (m.uri) w.text(10, m.uri);
-  if (m.name) w.text(18, m.name);
-  if (m.description) w.text(26, m.description);
-  if (m.mimeType) w.text(34, m.mimeType);
-  if (m.size) w.int64(40, m.size);
-  if (m.title) w.text(802, m.title);
-  if (m.iconsJson) w.json(810, m.iconsJson);
-  if (m.annotationsJson) w.json(818, m.annotationsJson);
-  if (m.metadataJson) w.json(826, m.metadataJson);
-}
-
-/** @type {Read<T.ListResourceTemplatesRequest>} */
-export function readListResourceTemplatesRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListResourceTemplatesRequest>} */
-export function writeListResourceTemplatesRequest(_w, _m) {
-}
-
-/** @type {Read<T.ResourceTemplateListResponse>} */
-export function readResourceTemplateListResponse(r, end, known) {
-  const m = known ?? { templates: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.templates.push(readResourceTemplateDefinition(r, r.length(end))); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceTemplateListResponse>} */
-export function writeResourceTemplateListResponse(w, m) {
-  for (const one of m.templates ?? []) { const at = w.open(10); writeResourceTemplateDefinition(w, one); w.close(at); }
-}
-
-/** @type {Read<T.ResourceTemplateDefinition>} */
-export function readResourceTemplateDefinition(r, end, known) {
-  const m = known ?? { uriTemplate: "", name: "", description: "", mimeType: "", title: "", iconsJson: "", annotationsJson: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uriTemplate = r.text(end); break;
-      case 18: m.name = r.text(end); break;
-      case 26: m.description = r.text(end); break;
-      case 34: m.mimeType = r.text(end); break;
-      case 802: m.title = r.text(end); break;
-      case 810: m.iconsJson = r.json(end); break;
-      case 818: m.annotationsJson = r.json(end); break;
-      case 826: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceTemplateDefinition>} */
-export function writeResourceTemplateDefinition(w, m) {
-  if (m.uriTemplate) w.text(10, m.uriTemplate);
-  if (m.name) w.text(18, m.name);
-  if (m.description) w.text(26, m.description);
-  if (m.mimeType) w.text(34, m.mimeType);
-  if (m.title) w.text(802, m.title);
-  if (m.iconsJson) w.json(810, m.iconsJson);
-  if (m.annotationsJson) w.json(818, m.annotationsJson);
-  if (m.metadataJson) w.json(826, m.metadataJson);
-}
-
-/** @type {Read<T.ReadResourceRequest>} */
-export function readReadResourceRequest(r, end, known) {
-  const m = known ?? { uri: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uri = r.text(end); break;
-      case 802: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ReadResourceRequest>} */
-export function writeReadResourceRequest(w, m) {
-  if (m.uri) w.text(10, m.uri);
-  if (m.metadataJson) w.json(802, m.metadataJson);
-}
-
-/** @type {Read<T.ReadResourceResponse>} */
-export function readReadResourceResponse(r, end, known) {
-  const m = known ?? { contents: [], error: undefined, metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.contents.push(readResourceContent(r, r.length(end))); break;
-      case 802: m.error = readToolError(r, r.length(end), m.error); break;
-      case 810: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ReadResourceResponse>} */
-export function writeReadResourceResponse(w, m) {
-  for (const one of m.contents ?? []) { const at = w.open(10); writeResourceContent(w, one); w.close(at); }
-  if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
-  if (m.metadataJson) w.json(810, m.metadataJson);
-}
-
-/** @type {Read<T.ResourceContent>} */
-export function readResourceContent(r, end, known) {
-  const m = known ?? { uri: "", mimeType: "", text: "", blob: NO_BYTES, metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uri = r.text(end); break;
-      case 18: m.mimeType = r.text(end); break;
-      case 26: m.text = r.text(end); break;
-      case 34: m.blob = r.blob(end); break;
-      case 802: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceContent>} */
-export function writeResourceContent(w, m) {
-  if (m.uri) w.text(10, m.uri);
-  if (m.mimeType) w.text(18, m.mimeType);
-  if (m.text) w.text(26, m.text);
-  if (m.blob?.length) w.blob(34, m.blob);
-  if (m.metadataJson) w.json(802, m.metadataJson);
-}
-
-/** @type {Read<T.ResourceChangedNotification>} */
-export function readResourceChangedNotification(r, end, known) {
-  const m = known ?? { uri: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uri = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceChangedNotification>} */
-export function writeResourceChangedNotification(w, m) {
-  if (m.uri) w.text(10, m.uri);
-}
-
-/** @type {Read<T.ListPromptsRequest>} */
-export function readListPromptsRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListPromptsRequest>} */
-export function writeListPromptsRequest(_w, _m) {
-}
-
-/** @type {Read<T.PromptListResponse>} */
-export function readPromptListResponse(r, end, known) {
-  const m = known ?? { prompts: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.prompts.push(readPromptDefinition(r, r.length(end))); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.PromptListResponse>} */
-export function writePromptListResponse(w, m) {
-  for (const one of m.prompts ?? []) { const at = w.open(10); writePromptDefinition(w, one); w.close(at); }
-}
-
-/** @type {Read<T.PromptDefinition>} */
-export function readPromptDefinition(r, end, known) {
-  const m = known ?? { name: "", description: "", arguments: [], title: "", iconsJson: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.description = r.text(end); break;
-      case 26: r.count(); m.arguments.push(readPromptArgument(r, r.length(end))); break;
-      case 802: m.title = r.text(end); break;
-      case 810: m.iconsJson = r.json(end); break;
-      case 818: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.PromptDefinition>} */
-export function writePromptDefinition(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.description) w.text(18, m.description);
-  for (const one of m.arguments ?? []) { const at = w.open(26); writePromptArgument(w, one); w.close(at); }
-  if (m.title) w.text(802, m.title);
-  if (m.iconsJson) w.json(810, m.iconsJson);
-  if (m.metadataJson) w.json(818, m.metadataJson);
-}
-
-/** @type {Read<T.PromptArgument>} */
-export function readPromptArgument(r, end, known) {
-  const m = known ?? { name: "", description: "", required: false, title: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.description = r.text(end); break;
-      case 24: m.required = r.bool(end); break;
-      case 802: m.title = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.PromptArgument>} */
-export function writePromptArgument(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.description) w.text(18, m.description);
-  if (m.required) w.bool(24, m.required);
-  if (m.title) w.text(802, m.title);
-}
-
-/** @type {Read<T.GetPromptRequest>} */
-export function readGetPromptRequest(r, end, known) {
-  const m = known ?? { name: "", argumentsJson: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.argumentsJson = r.json(end); break;
-      case 802: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.GetPromptRequest>} */
-export function writeGetPromptRequest(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.argumentsJson) w.json(18, m.argumentsJson);
-  if (m.metadataJson) w.json(802, m.metadataJson);
-}
-
-/** @type {Read<T.GetPromptResponse>} */
-export function readGetPromptResponse(r, end, known) {
-  const m = known ?? { description: "", messages: [], error: undefined, metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.description = r.text(end); break;
-      case 18: r.count(); m.messages.push(readPromptMessage(r, r.length(end))); break;
-      case 802: m.error = readToolError(r, r.length(end), m.error); break;
-      case 810: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.GetPromptResponse>} */
-export function writeGetPromptResponse(w, m) {
-  if (m.description) w.text(10, m.description);
-  for (const one of m.messages ?? []) { const at = w.open(18); writePromptMessage(w, one); w.close(at); }
-  if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
-  if (m.metadataJson) w.json(810, m.metadataJson);
-}
-
-/** @type {Read<T.PromptMessage>} */
-export function readPromptMessage(r, end, known) {
-  const m = known ?? { role: "", contentJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.role = r.text(end); break;
-      case 18: m.contentJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.PromptMessage>} */
-export function writePromptMessage(w, m) {
-  if (m.role) w.text(10, m.role);
-  if (m.contentJson) w.json(18, m.contentJson);
-}
-
-/** @type {Read<T.CompletionRequest>} */
-export function readCompletionRequest(r, end, known) {
-  const m = known ?? { refType: "", refName: "", argumentName: "", argumentValue: "", contextJson: "", metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.refType = r.text(end); break;
-      case 18: m.refName = r.text(end); break;
-      case 26: m.argumentName = r.text(end); break;
-      case 34: m.argumentValue = r.text(end); break;
-      case 802: m.contextJson = r.json(end); break;
-      case 810: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.CompletionRequest>} */
-export function writeCompletionRequest(w, m) {
-  if (m.refType) w.text(10, m.refType);
-  if (m.refName) w.text(18, m.refName);
-  if (m.argumentName) w.text(26, m.argumentName);
-  if (m.argumentValue) w.text(34, m.argumentValue);
-  if (m.contextJson) w.json(802, m.contextJson);
-  if (m.metadataJson) w.json(810, m.metadataJson);
-}
-
-/** @type {Read<T.CompletionResponse>} */
-export function readCompletionResponse(r, end, known) {
-  const m = known ?? { values: [], total: 0, hasMore: false, error: undefined, metadataJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.values.push(r.text(end)); break;
-      case 16: m.total = r.int32(end); break;
-      case 24: m.hasMore = r.bool(end); break;
-      case 802: m.error = readToolError(r, r.length(end), m.error); break;
-      case 810: m.metadataJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.CompletionResponse>} */
-export function writeCompletionResponse(w, m) {
-  for (const one of m.values ?? []) w.text(10, one);
-  if (m.total) w.int32(16, m.total);
-  if (m.hasMore) w.bool(24, m.hasMore);
-  if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
-  if (m.metadataJson) w.json(810, m.metadataJson);
-}
-
-/** @type {Read<T.SamplingRequest>} */
-export function readSamplingRequest(r, end, known) {
-  const m = known ?? { messagesJson: "", modelPreferencesJson: "", systemPrompt: "", maxTokens: 0, paramsJson: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.messagesJson = r.json(end); break;
-      case 18: m.modelPreferencesJson = r.json(end); break;
-      case 26: m.systemPrompt = r.text(end); break;
-      case 32: m.maxTokens = r.int32(end); break;
-      case 802: m.paramsJson = r.json(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.SamplingRequest>} */
-export function writeSamplingRequest(w, m) {
-  if (m.messagesJson) w.json(10, m.messagesJson);
-  if (m.modelPreferencesJson) w.json(18, m.modelPreferencesJson);
-  if (m.systemPrompt) w.text(26, m.systemPrompt);
-  if (m.maxTokens) w.int32(32, m.maxTokens);
-  if (m.paramsJson) w.json(802, m.paramsJson);
-}
-
-/** @type {Read<T.SamplingResponse>} */
-export function readSamplingResponse(r, end, known) {
-  const m = known ?? { role: "", contentJson: "", model: "", stopReason: "", error: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.role = r.text(end); break;
-      case 18: m.contentJson = r.json(end); break;
-      case 26: m.model = r.text(end); break;
-      case 34: m.stopReason = r.text(end); break;
-      case 42: m.error = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.SamplingResponse>} */
-export function writeSamplingResponse(w, m) {
-  if (m.role) w.text(10, m.role);
-  if (m.contentJson) w.json(18, m.contentJson);
-  if (m.model) w.text(26, m.model);
-  if (m.stopReason) w.text(34, m.stopReason);
-  if (m.error) w.text(42, m.error);
-}
-
-/** @type {Read<T.ListRootsRequest>} */
-export function readListRootsRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListRootsRequest>} */
-export function writeListRootsRequest(_w, _m) {
-}
-
-/** @type {Read<T.ListRootsResponse>} */
-export function readListRootsResponse(r, end, known) {
-  const m = known ?? { roots: [], error: undefined };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: r.count(); m.roots.push(readRootDef(r, r.length(end))); break;
-      case 802: m.error = readToolError(r, r.length(end), m.error); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ListRootsResponse>} */
-export function writeListRootsResponse(w, m) {
-  for (const one of m.roots ?? []) { const at = w.open(10); writeRootDef(w, one); w.close(at); }
-  if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
-}
-
-/** @type {Read<T.RootDef>} */
-export function readRootDef(r, end, known) {
-  const m = known ?? { uri: "", name: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.uri = r.text(end); break;
-      case 18: m.name = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.RootDef>} */
-export function writeRootDef(w, m) {
-  if (m.uri) w.text(10, m.uri);
-  if (m.name) w.text(18, m.name);
-}
-
-/** @type {Read<T.SdkInfo>} */
-export function readSdkInfo(r, end, known) {
-  const m = known ?? { name: "", version: "", language: "", maxConcurrentCalls: 0, features: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.version = r.text(end); break;
-      case 26: m.language = r.text(end); break;
-      case 32: m.maxConcurrentCalls = r.uint32(end); break;
-      case 42: r.count(); m.features.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.SdkInfo>} */
-export function writeSdkInfo(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.version) w.text(18, m.version);
-  if (m.language) w.text(26, m.language);
-  if (m.maxConcurrentCalls) w.uint32(32, m.maxConcurrentCalls);
-  for (const one of m.features ?? []) w.text(42, one);
-}
-
-/** @type {Read<T.BridgeInfo>} */
-export function readBridgeInfo(r, end, known) {
-  const m = known ?? { name: "", version: "", features: [] };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.name = r.text(end); break;
-      case 18: m.version = r.text(end); break;
-      case 26: r.count(); m.features.push(r.text(end)); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.BridgeInfo>} */
-export function writeBridgeInfo(w, m) {
-  if (m.name) w.text(10, m.name);
-  if (m.version) w.text(18, m.version);
-  for (const one of m.features ?? []) w.text(26, one);
-}
-
-/** @type {Read<T.ElicitationRequest>} */
-export function readElicitationRequest(r, end, known) {
-  const m = known ?? { mode: "", message: "", requestedSchemaJson: "", url: "", elicitationId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.mode = r.text(end); break;
-      case 18: m.message = r.text(end); break;
-      case 26: m.requestedSchemaJson = r.json(end); break;
-      case 34: m.url = r.text(end); break;
-      case 42: m.elicitationId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ElicitationRequest>} */
-export function writeElicitationRequest(w, m) {
-  if (m.mode) w.text(10, m.mode);
-  if (m.message) w.text(18, m.message);
-  if (m.requestedSchemaJson) w.json(26, m.requestedSchemaJson);
-  if (m.url) w.text(34, m.url);
-  if (m.elicitationId) w.text(42, m.elicitationId);
-}
-
-/** @type {Read<T.ElicitationResponse>} */
-export function readElicitationResponse(r, end, known) {
-  const m = known ?? { action: "", contentJson: "", error: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.action = r.text(end); break;
-      case 18: m.contentJson = r.json(end); break;
-      case 26: m.error = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ElicitationResponse>} */
-export function writeElicitationResponse(w, m) {
-  if (m.action) w.text(10, m.action);
-  if (m.contentJson) w.json(18, m.contentJson);
-  if (m.error) w.text(26, m.error);
-}
-
-/** @type {Read<T.PromptListChanged>} */
-export function readPromptListChanged(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.PromptListChanged>} */
-export function writePromptListChanged(_w, _m) {
-}
-
-/** @type {Read<T.ResourceListChanged>} */
-export function readResourceListChanged(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ResourceListChanged>} */
-export function writeResourceListChanged(_w, _m) {
-}
-
-/** @type {Read<T.ElicitationComplete>} */
-export function readElicitationComplete(r, end, known) {
-  const m = known ?? { elicitationId: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.elicitationId = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.ElicitationComplete>} */
-export function writeElicitationComplete(w, m) {
-  if (m.elicitationId) w.text(10, m.elicitationId);
-}
-
-/** @type {Read<T.Ping>} */
-export function readPing(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.Ping>} */
-export function writePing(_w, _m) {
-}
-
-/** @type {Read<T.Pong>} */
-export function readPong(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.Pong>} */
-export function writePong(_w, _m) {
-}
-
-/** @type {Read<T.HandOverRequest>} */
-export function readHandOverRequest(r, end, known) {
-  const m = known ?? {};
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.HandOverRequest>} */
-export function writeHandOverRequest(_w, _m) {
-}
-
-/** @type {Read<T.HandOverResponse>} */
-export function readHandOverResponse(r, end, known) {
-  const m = known ?? { state: NO_BYTES, error: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.state = r.blob(end); break;
-      case 18: m.error = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.HandOverResponse>} */
-export function writeHandOverResponse(w, m) {
-  if (m.state?.length) w.blob(10, m.state);
-  if (m.error) w.text(18, m.error);
-}
-
-/** @type {Read<T.TakeOverRequest>} */
-export function readTakeOverRequest(r, end, known) {
-  const m = known ?? { state: NO_BYTES };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.state = r.blob(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TakeOverRequest>} */
-export function writeTakeOverRequest(w, m) {
-  if (m.state?.length) w.blob(10, m.state);
-}
-
-/** @type {Read<T.TakeOverResponse>} */
-export function readTakeOverResponse(r, end, known) {
-  const m = known ?? { error: "" };
-  while (r.at < end) {
-    const key = r.key();
-    switch (key) {
-      case 10: m.error = r.text(end); break;
-      default: r.skip(key, end);
-    }
-  }
-  r.finish(end);
-  return m;
-}
-
-/** @type {Write<T.TakeOverResponse>} */
-export function writeTakeOverResponse(w, m) {
-  if (m.error) w.text(10, m.error);
 }
 
 /** The kinds by number. @type {Readonly<Record<number, T.Kind>>} */
@@ -1634,64 +565,64 @@ export function readEnvelope(r, end) {
   while (r.at < end) {
     const key = r.key();
     switch (key) {
-      case 10: e.message = readReloadRequest(r, r.length(end), e.kind === "reload" ? e.message : undefined); e.kind = "reload"; break;
-      case 18: e.message = readListToolsRequest(r, r.length(end), e.kind === "listTools" ? e.message : undefined); e.kind = "listTools"; break;
+      case 10: e.message = readByTable(TABLES, "ReloadRequest", r, r.length(end), e.kind === "reload" ? e.message : undefined); e.kind = "reload"; break;
+      case 18: e.message = readByTable(TABLES, "ListToolsRequest", r, r.length(end), e.kind === "listTools" ? e.message : undefined); e.kind = "listTools"; break;
       case 26: e.message = readCallToolRequest(r, r.length(end), e.kind === "callTool" ? e.message : undefined); e.kind = "callTool"; break;
-      case 34: e.message = readReloadResponse(r, r.length(end), e.kind === "reloadResponse" ? e.message : undefined); e.kind = "reloadResponse"; break;
-      case 42: e.message = readToolListResponse(r, r.length(end), e.kind === "toolList" ? e.message : undefined); e.kind = "toolList"; break;
+      case 34: e.message = readByTable(TABLES, "ReloadResponse", r, r.length(end), e.kind === "reloadResponse" ? e.message : undefined); e.kind = "reloadResponse"; break;
+      case 42: e.message = readByTable(TABLES, "ToolListResponse", r, r.length(end), e.kind === "toolList" ? e.message : undefined); e.kind = "toolList"; break;
       case 50: e.message = readCallToolResponse(r, r.length(end), e.kind === "callResult" ? e.message : undefined); e.kind = "callResult"; break;
-      case 58: e.message = readEnableToolsRequest(r, r.length(end), e.kind === "enableTools" ? e.message : undefined); e.kind = "enableTools"; break;
-      case 66: e.message = readDisableToolsRequest(r, r.length(end), e.kind === "disableTools" ? e.message : undefined); e.kind = "disableTools"; break;
-      case 74: e.message = readSetAllowedRequest(r, r.length(end), e.kind === "setAllowed" ? e.message : undefined); e.kind = "setAllowed"; break;
-      case 82: e.message = readSetBlockedRequest(r, r.length(end), e.kind === "setBlocked" ? e.message : undefined); e.kind = "setBlocked"; break;
-      case 90: e.message = readGetActiveToolsRequest(r, r.length(end), e.kind === "getActiveTools" ? e.message : undefined); e.kind = "getActiveTools"; break;
-      case 98: e.message = readBatchUpdateRequest(r, r.length(end), e.kind === "batch" ? e.message : undefined); e.kind = "batch"; break;
-      case 106: e.message = readActiveToolsResponse(r, r.length(end), e.kind === "activeTools" ? e.message : undefined); e.kind = "activeTools"; break;
+      case 58: e.message = readByTable(TABLES, "EnableToolsRequest", r, r.length(end), e.kind === "enableTools" ? e.message : undefined); e.kind = "enableTools"; break;
+      case 66: e.message = readByTable(TABLES, "DisableToolsRequest", r, r.length(end), e.kind === "disableTools" ? e.message : undefined); e.kind = "disableTools"; break;
+      case 74: e.message = readByTable(TABLES, "SetAllowedRequest", r, r.length(end), e.kind === "setAllowed" ? e.message : undefined); e.kind = "setAllowed"; break;
+      case 82: e.message = readByTable(TABLES, "SetBlockedRequest", r, r.length(end), e.kind === "setBlocked" ? e.message : undefined); e.kind = "setBlocked"; break;
+      case 90: e.message = readByTable(TABLES, "GetActiveToolsRequest", r, r.length(end), e.kind === "getActiveTools" ? e.message : undefined); e.kind = "getActiveTools"; break;
+      case 98: e.message = readByTable(TABLES, "BatchUpdateRequest", r, r.length(end), e.kind === "batch" ? e.message : undefined); e.kind = "batch"; break;
+      case 106: e.message = readByTable(TABLES, "ActiveToolsResponse", r, r.length(end), e.kind === "activeTools" ? e.message : undefined); e.kind = "activeTools"; break;
       case 130: e.message = readProgressNotification(r, r.length(end), e.kind === "progress" ? e.message : undefined); e.kind = "progress"; break;
       case 138: e.message = readCancelRequest(r, r.length(end), e.kind === "cancel" ? e.message : undefined); e.kind = "cancel"; break;
-      case 146: e.message = readLogMessage(r, r.length(end), e.kind === "log" ? e.message : undefined); e.kind = "log"; break;
-      case 154: e.message = readCreateTaskResponse(r, r.length(end), e.kind === "createTask" ? e.message : undefined); e.kind = "createTask"; break;
-      case 162: e.message = readTaskStatusRequest(r, r.length(end), e.kind === "taskStatus" ? e.message : undefined); e.kind = "taskStatus"; break;
-      case 170: e.message = readTaskStatusResponse(r, r.length(end), e.kind === "taskStatusResponse" ? e.message : undefined); e.kind = "taskStatusResponse"; break;
-      case 178: e.message = readTaskResultRequest(r, r.length(end), e.kind === "taskResult" ? e.message : undefined); e.kind = "taskResult"; break;
-      case 186: e.message = readTaskCancelRequest(r, r.length(end), e.kind === "taskCancel" ? e.message : undefined); e.kind = "taskCancel"; break;
-      case 194: e.message = readRegisterMiddlewareRequest(r, r.length(end), e.kind === "registerMiddleware" ? e.message : undefined); e.kind = "registerMiddleware"; break;
-      case 202: e.message = readRegisterMiddlewareResponse(r, r.length(end), e.kind === "registerMiddlewareResponse" ? e.message : undefined); e.kind = "registerMiddlewareResponse"; break;
-      case 210: e.message = readMiddlewareInterceptRequest(r, r.length(end), e.kind === "middlewareIntercept" ? e.message : undefined); e.kind = "middlewareIntercept"; break;
-      case 218: e.message = readMiddlewareInterceptResponse(r, r.length(end), e.kind === "middlewareInterceptResponse" ? e.message : undefined); e.kind = "middlewareInterceptResponse"; break;
-      case 226: e.message = readStreamHeader(r, r.length(end), e.kind === "streamHeader" ? e.message : undefined); e.kind = "streamHeader"; break;
-      case 234: e.message = readStreamChunk(r, r.length(end), e.kind === "streamChunk" ? e.message : undefined); e.kind = "streamChunk"; break;
+      case 146: e.message = readByTable(TABLES, "LogMessage", r, r.length(end), e.kind === "log" ? e.message : undefined); e.kind = "log"; break;
+      case 154: e.message = readByTable(TABLES, "CreateTaskResponse", r, r.length(end), e.kind === "createTask" ? e.message : undefined); e.kind = "createTask"; break;
+      case 162: e.message = readByTable(TABLES, "TaskStatusRequest", r, r.length(end), e.kind === "taskStatus" ? e.message : undefined); e.kind = "taskStatus"; break;
+      case 170: e.message = readByTable(TABLES, "TaskStatusResponse", r, r.length(end), e.kind === "taskStatusResponse" ? e.message : undefined); e.kind = "taskStatusResponse"; break;
+      case 178: e.message = readByTable(TABLES, "TaskResultRequest", r, r.length(end), e.kind === "taskResult" ? e.message : undefined); e.kind = "taskResult"; break;
+      case 186: e.message = readByTable(TABLES, "TaskCancelRequest", r, r.length(end), e.kind === "taskCancel" ? e.message : undefined); e.kind = "taskCancel"; break;
+      case 194: e.message = readByTable(TABLES, "RegisterMiddlewareRequest", r, r.length(end), e.kind === "registerMiddleware" ? e.message : undefined); e.kind = "registerMiddleware"; break;
+      case 202: e.message = readByTable(TABLES, "RegisterMiddlewareResponse", r, r.length(end), e.kind === "registerMiddlewareResponse" ? e.message : undefined); e.kind = "registerMiddlewareResponse"; break;
+      case 210: e.message = readByTable(TABLES, "MiddlewareInterceptRequest", r, r.length(end), e.kind === "middlewareIntercept" ? e.message : undefined); e.kind = "middlewareIntercept"; break;
+      case 218: e.message = readByTable(TABLES, "MiddlewareInterceptResponse", r, r.length(end), e.kind === "middlewareInterceptResponse" ? e.message : undefined); e.kind = "middlewareInterceptResponse"; break;
+      case 226: e.message = readByTable(TABLES, "StreamHeader", r, r.length(end), e.kind === "streamHeader" ? e.message : undefined); e.kind = "streamHeader"; break;
+      case 234: e.message = readByTable(TABLES, "StreamChunk", r, r.length(end), e.kind === "streamChunk" ? e.message : undefined); e.kind = "streamChunk"; break;
       case 242: e.message = readRawHeader(r, r.length(end), e.kind === "rawHeader" ? e.message : undefined); e.kind = "rawHeader"; break;
-      case 250: e.message = readListResourcesRequest(r, r.length(end), e.kind === "listResourcesRequest" ? e.message : undefined); e.kind = "listResourcesRequest"; break;
-      case 258: e.message = readResourceListResponse(r, r.length(end), e.kind === "resourceListResponse" ? e.message : undefined); e.kind = "resourceListResponse"; break;
-      case 266: e.message = readListResourceTemplatesRequest(r, r.length(end), e.kind === "listResourceTemplatesRequest" ? e.message : undefined); e.kind = "listResourceTemplatesRequest"; break;
-      case 274: e.message = readResourceTemplateListResponse(r, r.length(end), e.kind === "resourceTemplateListResponse" ? e.message : undefined); e.kind = "resourceTemplateListResponse"; break;
-      case 282: e.message = readReadResourceRequest(r, r.length(end), e.kind === "readResourceRequest" ? e.message : undefined); e.kind = "readResourceRequest"; break;
-      case 290: e.message = readReadResourceResponse(r, r.length(end), e.kind === "readResourceResponse" ? e.message : undefined); e.kind = "readResourceResponse"; break;
-      case 298: e.message = readResourceChangedNotification(r, r.length(end), e.kind === "resourceChanged" ? e.message : undefined); e.kind = "resourceChanged"; break;
-      case 322: e.message = readListPromptsRequest(r, r.length(end), e.kind === "listPromptsRequest" ? e.message : undefined); e.kind = "listPromptsRequest"; break;
-      case 330: e.message = readPromptListResponse(r, r.length(end), e.kind === "promptListResponse" ? e.message : undefined); e.kind = "promptListResponse"; break;
-      case 338: e.message = readGetPromptRequest(r, r.length(end), e.kind === "getPromptRequest" ? e.message : undefined); e.kind = "getPromptRequest"; break;
-      case 346: e.message = readGetPromptResponse(r, r.length(end), e.kind === "getPromptResponse" ? e.message : undefined); e.kind = "getPromptResponse"; break;
-      case 402: e.message = readCompletionRequest(r, r.length(end), e.kind === "completionRequest" ? e.message : undefined); e.kind = "completionRequest"; break;
-      case 410: e.message = readCompletionResponse(r, r.length(end), e.kind === "completionResponse" ? e.message : undefined); e.kind = "completionResponse"; break;
-      case 482: e.message = readSamplingRequest(r, r.length(end), e.kind === "samplingRequest" ? e.message : undefined); e.kind = "samplingRequest"; break;
-      case 490: e.message = readSamplingResponse(r, r.length(end), e.kind === "samplingResponse" ? e.message : undefined); e.kind = "samplingResponse"; break;
-      case 498: e.message = readListRootsRequest(r, r.length(end), e.kind === "listRootsRequest" ? e.message : undefined); e.kind = "listRootsRequest"; break;
-      case 506: e.message = readListRootsResponse(r, r.length(end), e.kind === "listRootsResponse" ? e.message : undefined); e.kind = "listRootsResponse"; break;
-      case 1602: e.message = readSdkInfo(r, r.length(end), e.kind === "sdkInfo" ? e.message : undefined); e.kind = "sdkInfo"; break;
-      case 1610: e.message = readBridgeInfo(r, r.length(end), e.kind === "bridgeInfo" ? e.message : undefined); e.kind = "bridgeInfo"; break;
-      case 1618: e.message = readElicitationRequest(r, r.length(end), e.kind === "elicitationRequest" ? e.message : undefined); e.kind = "elicitationRequest"; break;
-      case 1626: e.message = readElicitationResponse(r, r.length(end), e.kind === "elicitationResponse" ? e.message : undefined); e.kind = "elicitationResponse"; break;
-      case 1634: e.message = readPromptListChanged(r, r.length(end), e.kind === "promptListChanged" ? e.message : undefined); e.kind = "promptListChanged"; break;
-      case 1642: e.message = readResourceListChanged(r, r.length(end), e.kind === "resourceListChanged" ? e.message : undefined); e.kind = "resourceListChanged"; break;
-      case 1650: e.message = readElicitationComplete(r, r.length(end), e.kind === "elicitationComplete" ? e.message : undefined); e.kind = "elicitationComplete"; break;
-      case 1658: e.message = readPing(r, r.length(end), e.kind === "ping" ? e.message : undefined); e.kind = "ping"; break;
-      case 1666: e.message = readPong(r, r.length(end), e.kind === "pong" ? e.message : undefined); e.kind = "pong"; break;
-      case 1674: e.message = readHandOverRequest(r, r.length(end), e.kind === "handOver" ? e.message : undefined); e.kind = "handOver"; break;
-      case 1682: e.message = readHandOverResponse(r, r.length(end), e.kind === "handOverResponse" ? e.message : undefined); e.kind = "handOverResponse"; break;
-      case 1690: e.message = readTakeOverRequest(r, r.length(end), e.kind === "takeOver" ? e.message : undefined); e.kind = "takeOver"; break;
-      case 1698: e.message = readTakeOverResponse(r, r.length(end), e.kind === "takeOverResponse" ? e.message : undefined); e.kind = "takeOverResponse"; break;
+      case 250: e.message = readByTable(TABLES, "ListResourcesRequest", r, r.length(end), e.kind === "listResourcesRequest" ? e.message : undefined); e.kind = "listResourcesRequest"; break;
+      case 258: e.message = readByTable(TABLES, "ResourceListResponse", r, r.length(end), e.kind === "resourceListResponse" ? e.message : undefined); e.kind = "resourceListResponse"; break;
+      case 266: e.message = readByTable(TABLES, "ListResourceTemplatesRequest", r, r.length(end), e.kind === "listResourceTemplatesRequest" ? e.message : undefined); e.kind = "listResourceTemplatesRequest"; break;
+      case 274: e.message = readByTable(TABLES, "ResourceTemplateListResponse", r, r.length(end), e.kind === "resourceTemplateListResponse" ? e.message : undefined); e.kind = "resourceTemplateListResponse"; break;
+      case 282: e.message = readByTable(TABLES, "ReadResourceRequest", r, r.length(end), e.kind === "readResourceRequest" ? e.message : undefined); e.kind = "readResourceRequest"; break;
+      case 290: e.message = readByTable(TABLES, "ReadResourceResponse", r, r.length(end), e.kind === "readResourceResponse" ? e.message : undefined); e.kind = "readResourceResponse"; break;
+      case 298: e.message = readByTable(TABLES, "ResourceChangedNotification", r, r.length(end), e.kind === "resourceChanged" ? e.message : undefined); e.kind = "resourceChanged"; break;
+      case 322: e.message = readByTable(TABLES, "ListPromptsRequest", r, r.length(end), e.kind === "listPromptsRequest" ? e.message : undefined); e.kind = "listPromptsRequest"; break;
+      case 330: e.message = readByTable(TABLES, "PromptListResponse", r, r.length(end), e.kind === "promptListResponse" ? e.message : undefined); e.kind = "promptListResponse"; break;
+      case 338: e.message = readByTable(TABLES, "GetPromptRequest", r, r.length(end), e.kind === "getPromptRequest" ? e.message : undefined); e.kind = "getPromptRequest"; break;
+      case 346: e.message = readByTable(TABLES, "GetPromptResponse", r, r.length(end), e.kind === "getPromptResponse" ? e.message : undefined); e.kind = "getPromptResponse"; break;
+      case 402: e.message = readByTable(TABLES, "CompletionRequest", r, r.length(end), e.kind === "completionRequest" ? e.message : undefined); e.kind = "completionRequest"; break;
+      case 410: e.message = readByTable(TABLES, "CompletionResponse", r, r.length(end), e.kind === "completionResponse" ? e.message : undefined); e.kind = "completionResponse"; break;
+      case 482: e.message = readByTable(TABLES, "SamplingRequest", r, r.length(end), e.kind === "samplingRequest" ? e.message : undefined); e.kind = "samplingRequest"; break;
+      case 490: e.message = readByTable(TABLES, "SamplingResponse", r, r.length(end), e.kind === "samplingResponse" ? e.message : undefined); e.kind = "samplingResponse"; break;
+      case 498: e.message = readByTable(TABLES, "ListRootsRequest", r, r.length(end), e.kind === "listRootsRequest" ? e.message : undefined); e.kind = "listRootsRequest"; break;
+      case 506: e.message = readByTable(TABLES, "ListRootsResponse", r, r.length(end), e.kind === "listRootsResponse" ? e.message : undefined); e.kind = "listRootsResponse"; break;
+      case 1602: e.message = readByTable(TABLES, "SdkInfo", r, r.length(end), e.kind === "sdkInfo" ? e.message : undefined); e.kind = "sdkInfo"; break;
+      case 1610: e.message = readByTable(TABLES, "BridgeInfo", r, r.length(end), e.kind === "bridgeInfo" ? e.message : undefined); e.kind = "bridgeInfo"; break;
+      case 1618: e.message = readByTable(TABLES, "ElicitationRequest", r, r.length(end), e.kind === "elicitationRequest" ? e.message : undefined); e.kind = "elicitationRequest"; break;
+      case 1626: e.message = readByTable(TABLES, "ElicitationResponse", r, r.length(end), e.kind === "elicitationResponse" ? e.message : undefined); e.kind = "elicitationResponse"; break;
+      case 1634: e.message = readByTable(TABLES, "PromptListChanged", r, r.length(end), e.kind === "promptListChanged" ? e.message : undefined); e.kind = "promptListChanged"; break;
+      case 1642: e.message = readByTable(TABLES, "ResourceListChanged", r, r.length(end), e.kind === "resourceListChanged" ? e.message : undefined); e.kind = "resourceListChanged"; break;
+      case 1650: e.message = readByTable(TABLES, "ElicitationComplete", r, r.length(end), e.kind === "elicitationComplete" ? e.message : undefined); e.kind = "elicitationComplete"; break;
+      case 1658: e.message = readByTable(TABLES, "Ping", r, r.length(end), e.kind === "ping" ? e.message : undefined); e.kind = "ping"; break;
+      case 1666: e.message = readByTable(TABLES, "Pong", r, r.length(end), e.kind === "pong" ? e.message : undefined); e.kind = "pong"; break;
+      case 1674: e.message = readByTable(TABLES, "HandOverRequest", r, r.length(end), e.kind === "handOver" ? e.message : undefined); e.kind = "handOver"; break;
+      case 1682: e.message = readByTable(TABLES, "HandOverResponse", r, r.length(end), e.kind === "handOverResponse" ? e.message : undefined); e.kind = "handOverResponse"; break;
+      case 1690: e.message = readByTable(TABLES, "TakeOverRequest", r, r.length(end), e.kind === "takeOver" ? e.message : undefined); e.kind = "takeOver"; break;
+      case 1698: e.message = readByTable(TABLES, "TakeOverResponse", r, r.length(end), e.kind === "takeOverResponse" ? e.message : undefined); e.kind = "takeOverResponse"; break;
       case 114: e.requestId = r.text(end); break;
       case 122: e.namespace = r.text(end); break;
       case 802: e.forCall = r.text(end); break;
@@ -1710,73 +641,73 @@ export function writeEnvelope(w, kind, like, rest) {
   /** @type {any} */
   const message = like;
   switch (kind) {
-    case "reload": { const at = w.open(10); writeReloadRequest(w, message); w.close(at); break; }
-    case "listTools": { const at = w.open(18); writeListToolsRequest(w, message); w.close(at); break; }
+    case "reload": { const at = w.open(10); writeByTable(TABLES, "ReloadRequest", w, message); w.close(at); break; }
+    case "listTools": { const at = w.open(18); writeByTable(TABLES, "ListToolsRequest", w, message); w.close(at); break; }
     case "callTool": { const at = w.open(26); writeCallToolRequest(w, message); w.close(at); break; }
-    case "reloadResponse": { const at = w.open(34); writeReloadResponse(w, message); w.close(at); break; }
-    case "toolList": { const at = w.open(42); writeToolListResponse(w, message); w.close(at); break; }
+    case "reloadResponse": { const at = w.open(34); writeByTable(TABLES, "ReloadResponse", w, message); w.close(at); break; }
+    case "toolList": { const at = w.open(42); writeByTable(TABLES, "ToolListResponse", w, message); w.close(at); break; }
     case "callResult": { const at = w.open(50); writeCallToolResponse(w, message); w.close(at); break; }
-    case "enableTools": { const at = w.open(58); writeEnableToolsRequest(w, message); w.close(at); break; }
-    case "disableTools": { const at = w.open(66); writeDisableToolsRequest(w, message); w.close(at); break; }
-    case "setAllowed": { const at = w.open(74); writeSetAllowedRequest(w, message); w.close(at); break; }
-    case "setBlocked": { const at = w.open(82); writeSetBlockedRequest(w, message); w.close(at); break; }
-    case "getActiveTools": { const at = w.open(90); writeGetActiveToolsRequest(w, message); w.close(at); break; }
-    case "batch": { const at = w.open(98); writeBatchUpdateRequest(w, message); w.close(at); break; }
-    case "activeTools": { const at = w.open(106); writeActiveToolsResponse(w, message); w.close(at); break; }
+    case "enableTools": { const at = w.open(58); writeByTable(TABLES, "EnableToolsRequest", w, message); w.close(at); break; }
+    case "disableTools": { const at = w.open(66); writeByTable(TABLES, "DisableToolsRequest", w, message); w.close(at); break; }
+    case "setAllowed": { const at = w.open(74); writeByTable(TABLES, "SetAllowedRequest", w, message); w.close(at); break; }
+    case "setBlocked": { const at = w.open(82); writeByTable(TABLES, "SetBlockedRequest", w, message); w.close(at); break; }
+    case "getActiveTools": { const at = w.open(90); writeByTable(TABLES, "GetActiveToolsRequest", w, message); w.close(at); break; }
+    case "batch": { const at = w.open(98); writeByTable(TABLES, "BatchUpdateRequest", w, message); w.close(at); break; }
+    case "activeTools": { const at = w.open(106); writeByTable(TABLES, "ActiveToolsResponse", w, message); w.close(at); break; }
   }
   if (rest.requestId) w.text(114, rest.requestId);
   if (rest.namespace) w.text(122, rest.namespace);
   switch (kind) {
     case "progress": { const at = w.open(130); writeProgressNotification(w, message); w.close(at); break; }
     case "cancel": { const at = w.open(138); writeCancelRequest(w, message); w.close(at); break; }
-    case "log": { const at = w.open(146); writeLogMessage(w, message); w.close(at); break; }
-    case "createTask": { const at = w.open(154); writeCreateTaskResponse(w, message); w.close(at); break; }
-    case "taskStatus": { const at = w.open(162); writeTaskStatusRequest(w, message); w.close(at); break; }
-    case "taskStatusResponse": { const at = w.open(170); writeTaskStatusResponse(w, message); w.close(at); break; }
-    case "taskResult": { const at = w.open(178); writeTaskResultRequest(w, message); w.close(at); break; }
-    case "taskCancel": { const at = w.open(186); writeTaskCancelRequest(w, message); w.close(at); break; }
-    case "registerMiddleware": { const at = w.open(194); writeRegisterMiddlewareRequest(w, message); w.close(at); break; }
-    case "registerMiddlewareResponse": { const at = w.open(202); writeRegisterMiddlewareResponse(w, message); w.close(at); break; }
-    case "middlewareIntercept": { const at = w.open(210); writeMiddlewareInterceptRequest(w, message); w.close(at); break; }
-    case "middlewareInterceptResponse": { const at = w.open(218); writeMiddlewareInterceptResponse(w, message); w.close(at); break; }
-    case "streamHeader": { const at = w.open(226); writeStreamHeader(w, message); w.close(at); break; }
-    case "streamChunk": { const at = w.open(234); writeStreamChunk(w, message); w.close(at); break; }
+    case "log": { const at = w.open(146); writeByTable(TABLES, "LogMessage", w, message); w.close(at); break; }
+    case "createTask": { const at = w.open(154); writeByTable(TABLES, "CreateTaskResponse", w, message); w.close(at); break; }
+    case "taskStatus": { const at = w.open(162); writeByTable(TABLES, "TaskStatusRequest", w, message); w.close(at); break; }
+    case "taskStatusResponse": { const at = w.open(170); writeByTable(TABLES, "TaskStatusResponse", w, message); w.close(at); break; }
+    case "taskResult": { const at = w.open(178); writeByTable(TABLES, "TaskResultRequest", w, message); w.close(at); break; }
+    case "taskCancel": { const at = w.open(186); writeByTable(TABLES, "TaskCancelRequest", w, message); w.close(at); break; }
+    case "registerMiddleware": { const at = w.open(194); writeByTable(TABLES, "RegisterMiddlewareRequest", w, message); w.close(at); break; }
+    case "registerMiddlewareResponse": { const at = w.open(202); writeByTable(TABLES, "RegisterMiddlewareResponse", w, message); w.close(at); break; }
+    case "middlewareIntercept": { const at = w.open(210); writeByTable(TABLES, "MiddlewareInterceptRequest", w, message); w.close(at); break; }
+    case "middlewareInterceptResponse": { const at = w.open(218); writeByTable(TABLES, "MiddlewareInterceptResponse", w, message); w.close(at); break; }
+    case "streamHeader": { const at = w.open(226); writeByTable(TABLES, "StreamHeader", w, message); w.close(at); break; }
+    case "streamChunk": { const at = w.open(234); writeByTable(TABLES, "StreamChunk", w, message); w.close(at); break; }
     case "rawHeader": { const at = w.open(242); writeRawHeader(w, message); w.close(at); break; }
-    case "listResourcesRequest": { const at = w.open(250); writeListResourcesRequest(w, message); w.close(at); break; }
-    case "resourceListResponse": { const at = w.open(258); writeResourceListResponse(w, message); w.close(at); break; }
-    case "listResourceTemplatesRequest": { const at = w.open(266); writeListResourceTemplatesRequest(w, message); w.close(at); break; }
-    case "resourceTemplateListResponse": { const at = w.open(274); writeResourceTemplateListResponse(w, message); w.close(at); break; }
-    case "readResourceRequest": { const at = w.open(282); writeReadResourceRequest(w, message); w.close(at); break; }
-    case "readResourceResponse": { const at = w.open(290); writeReadResourceResponse(w, message); w.close(at); break; }
-    case "resourceChanged": { const at = w.open(298); writeResourceChangedNotification(w, message); w.close(at); break; }
-    case "listPromptsRequest": { const at = w.open(322); writeListPromptsRequest(w, message); w.close(at); break; }
-    case "promptListResponse": { const at = w.open(330); writePromptListResponse(w, message); w.close(at); break; }
-    case "getPromptRequest": { const at = w.open(338); writeGetPromptRequest(w, message); w.close(at); break; }
-    case "getPromptResponse": { const at = w.open(346); writeGetPromptResponse(w, message); w.close(at); break; }
-    case "completionRequest": { const at = w.open(402); writeCompletionRequest(w, message); w.close(at); break; }
-    case "completionResponse": { const at = w.open(410); writeCompletionResponse(w, message); w.close(at); break; }
-    case "samplingRequest": { const at = w.open(482); writeSamplingRequest(w, message); w.close(at); break; }
-    case "samplingResponse": { const at = w.open(490); writeSamplingResponse(w, message); w.close(at); break; }
-    case "listRootsRequest": { const at = w.open(498); writeListRootsRequest(w, message); w.close(at); break; }
-    case "listRootsResponse": { const at = w.open(506); writeListRootsResponse(w, message); w.close(at); break; }
+    case "listResourcesRequest": { const at = w.open(250); writeByTable(TABLES, "ListResourcesRequest", w, message); w.close(at); break; }
+    case "resourceListResponse": { const at = w.open(258); writeByTable(TABLES, "ResourceListResponse", w, message); w.close(at); break; }
+    case "listResourceTemplatesRequest": { const at = w.open(266); writeByTable(TABLES, "ListResourceTemplatesRequest", w, message); w.close(at); break; }
+    case "resourceTemplateListResponse": { const at = w.open(274); writeByTable(TABLES, "ResourceTemplateListResponse", w, message); w.close(at); break; }
+    case "readResourceRequest": { const at = w.open(282); writeByTable(TABLES, "ReadResourceRequest", w, message); w.close(at); break; }
+    case "readResourceResponse": { const at = w.open(290); writeByTable(TABLES, "ReadResourceResponse", w, message); w.close(at); break; }
+    case "resourceChanged": { const at = w.open(298); writeByTable(TABLES, "ResourceChangedNotification", w, message); w.close(at); break; }
+    case "listPromptsRequest": { const at = w.open(322); writeByTable(TABLES, "ListPromptsRequest", w, message); w.close(at); break; }
+    case "promptListResponse": { const at = w.open(330); writeByTable(TABLES, "PromptListResponse", w, message); w.close(at); break; }
+    case "getPromptRequest": { const at = w.open(338); writeByTable(TABLES, "GetPromptRequest", w, message); w.close(at); break; }
+    case "getPromptResponse": { const at = w.open(346); writeByTable(TABLES, "GetPromptResponse", w, message); w.close(at); break; }
+    case "completionRequest": { const at = w.open(402); writeByTable(TABLES, "CompletionRequest", w, message); w.close(at); break; }
+    case "completionResponse": { const at = w.open(410); writeByTable(TABLES, "CompletionResponse", w, message); w.close(at); break; }
+    case "samplingRequest": { const at = w.open(482); writeByTable(TABLES, "SamplingRequest", w, message); w.close(at); break; }
+    case "samplingResponse": { const at = w.open(490); writeByTable(TABLES, "SamplingResponse", w, message); w.close(at); break; }
+    case "listRootsRequest": { const at = w.open(498); writeByTable(TABLES, "ListRootsRequest", w, message); w.close(at); break; }
+    case "listRootsResponse": { const at = w.open(506); writeByTable(TABLES, "ListRootsResponse", w, message); w.close(at); break; }
   }
   if (rest.forCall) w.text(802, rest.forCall);
   if (rest.questionKey) w.text(810, rest.questionKey);
   if (rest.moreQuestions) w.bool(816, rest.moreQuestions);
   if (rest.context) { const at = w.open(826); writeRequestContext(w, rest.context); w.close(at); }
   switch (kind) {
-    case "sdkInfo": { const at = w.open(1602); writeSdkInfo(w, message); w.close(at); break; }
-    case "bridgeInfo": { const at = w.open(1610); writeBridgeInfo(w, message); w.close(at); break; }
-    case "elicitationRequest": { const at = w.open(1618); writeElicitationRequest(w, message); w.close(at); break; }
-    case "elicitationResponse": { const at = w.open(1626); writeElicitationResponse(w, message); w.close(at); break; }
-    case "promptListChanged": { const at = w.open(1634); writePromptListChanged(w, message); w.close(at); break; }
-    case "resourceListChanged": { const at = w.open(1642); writeResourceListChanged(w, message); w.close(at); break; }
-    case "elicitationComplete": { const at = w.open(1650); writeElicitationComplete(w, message); w.close(at); break; }
-    case "ping": { const at = w.open(1658); writePing(w, message); w.close(at); break; }
-    case "pong": { const at = w.open(1666); writePong(w, message); w.close(at); break; }
-    case "handOver": { const at = w.open(1674); writeHandOverRequest(w, message); w.close(at); break; }
-    case "handOverResponse": { const at = w.open(1682); writeHandOverResponse(w, message); w.close(at); break; }
-    case "takeOver": { const at = w.open(1690); writeTakeOverRequest(w, message); w.close(at); break; }
-    case "takeOverResponse": { const at = w.open(1698); writeTakeOverResponse(w, message); w.close(at); break; }
+    case "sdkInfo": { const at = w.open(1602); writeByTable(TABLES, "SdkInfo", w, message); w.close(at); break; }
+    case "bridgeInfo": { const at = w.open(1610); writeByTable(TABLES, "BridgeInfo", w, message); w.close(at); break; }
+    case "elicitationRequest": { const at = w.open(1618); writeByTable(TABLES, "ElicitationRequest", w, message); w.close(at); break; }
+    case "elicitationResponse": { const at = w.open(1626); writeByTable(TABLES, "ElicitationResponse", w, message); w.close(at); break; }
+    case "promptListChanged": { const at = w.open(1634); writeByTable(TABLES, "PromptListChanged", w, message); w.close(at); break; }
+    case "resourceListChanged": { const at = w.open(1642); writeByTable(TABLES, "ResourceListChanged", w, message); w.close(at); break; }
+    case "elicitationComplete": { const at = w.open(1650); writeByTable(TABLES, "ElicitationComplete", w, message); w.close(at); break; }
+    case "ping": { const at = w.open(1658); writeByTable(TABLES, "Ping", w, message); w.close(at); break; }
+    case "pong": { const at = w.open(1666); writeByTable(TABLES, "Pong", w, message); w.close(at); break; }
+    case "handOver": { const at = w.open(1674); writeByTable(TABLES, "HandOverRequest", w, message); w.close(at); break; }
+    case "handOverResponse": { const at = w.open(1682); writeByTable(TABLES, "HandOverResponse", w, message); w.close(at); break; }
+    case "takeOver": { const at = w.open(1690); writeByTable(TABLES, "TakeOverRequest", w, message); w.close(at); break; }
+    case "takeOverResponse": { const at = w.open(1698); writeByTable(TABLES, "TakeOverResponse", w, message); w.close(at); break; }
   }
 }
