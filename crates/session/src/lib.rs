@@ -23,6 +23,7 @@ mod request;
 mod request_state;
 mod server;
 mod session_id;
+mod session_state;
 mod stateless_meta;
 mod subscriptions;
 mod task_limits;
@@ -56,6 +57,7 @@ pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };
 pub use session_id::SessionId;
+pub use session_state::{RestoredSession, SessionState};
 pub use stateless_meta::{KnownMeta, StatelessMeta};
 pub use subscriptions::Subscriptions;
 pub use task_limits::TaskLimits;

@@ -16,7 +16,12 @@ impl CallId {
     }
 }
 
-/// The open requests. Their ids are the numbers from 1 on; the client's ids are another space.
+/// The ids for each holder of a session, and the holders after which they begin anew. JSON numbers are exact up to 2^53.
+const IDS: u64 = 1 << 32;
+const HOLDERS: u64 = 1 << 20;
+
+/// The open requests. The first holder of a session counts their ids from 1; the client's ids
+/// are another space.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     open: HashSet<u64>,
@@ -24,6 +29,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    /// For the holder of a session with this number, from 1. Its ids differ from the ones of the holders before.
+    pub(crate) fn of_holder(number: u64) -> Self {
+        Self { last: number.saturating_sub(1) % HOLDERS * IDS, ..Self::default() }
+    }
+
     pub(crate) fn ask(&mut self) -> (CallId, RequestId) {
         self.last += 1;
         self.open.insert(self.last);

@@ -20,7 +20,7 @@ mod stateless_revision;
 use std::sync::Arc;
 
 use protomcp_types::{
-    ErrorObject, JsonBuf, Level, Message, Notification, Params, ProgressToken, Request, RequestMeta, Response,
+    ErrorObject, JsonBuf, Level, Message, Notification, Params, ProgressToken, RawJson, Request, RequestMeta, Response,
     ServerCapabilities, Subscribe, SubscriptionFilter,
 };
 
@@ -32,6 +32,7 @@ use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
+use crate::session_state::{RestoredSession, SessionState};
 use crate::subscriptions::Subscriptions;
 use crate::topic::Topic;
 use protomcp_fair::Reservation;
@@ -54,6 +55,8 @@ pub struct Session {
     missed: Vec<(Topic, Arc<str>)>,
     listeners: Listeners,
     level: Level,
+    /// True if the state for another process has changed since it was last asked for.
+    has_changed: bool,
 }
 
 /// The effect of a message.
@@ -116,6 +119,7 @@ impl Session {
             missed: Vec::new(),
             listeners: Listeners::default(),
             level: Self::INITIAL_LEVEL,
+            has_changed: false,
         }
     }
 
@@ -130,6 +134,30 @@ impl Session {
     #[must_use]
     pub fn stateless(&self) -> &Arc<Stateless> {
         &self.stateless
+    }
+
+    /// Continues a session of another process, with a complete handshake. Its subscriptions are not included: the
+    /// service has to know of them.
+    #[must_use]
+    pub fn restored(mut self, session: &RestoredSession) -> Self {
+        let RestoredSession { state: SessionState { client, level, .. }, holder } = session;
+        self.offer(client.version);
+        self.lifecycle = Lifecycle::Ready(Arc::clone(client));
+        self.level = *level;
+        self.outgoing = Outgoing::of_holder(*holder);
+        self
+    }
+
+    /// The state for another process; `None`: there was no handshake. `selection`: the tools that the session sees.
+    #[must_use]
+    pub fn state(&self, selection: Option<RawJson>) -> Option<SessionState> {
+        let client = Arc::clone(self.client()?);
+        Some(SessionState { client, level: self.level, subscriptions: self.subscriptions.uris(), selection })
+    }
+
+    /// True if [`Session::state`] has changed since the last call, except for the selection.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
     }
 
     /// Takes the bytes of subscriptions out of a budget.
@@ -204,6 +232,7 @@ impl Session {
             }
             OnSuccess::Unsubscribe(uri) => self.subscriptions.unsubscribe(&uri),
         }
+        self.has_changed = true;
         Ok(ServerResult::Empty)
     }
 

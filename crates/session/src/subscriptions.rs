@@ -165,6 +165,16 @@ impl Subscriptions {
         self.open().end_expecting(request);
     }
 
+    /// The resources that the session has subscribed to, sorted.
+    pub fn uris(&self) -> Vec<String> {
+        let open = self.open();
+        let interests = open.interests[Topic::Resource as usize].iter();
+        let mut uris: Vec<_> =
+            interests.filter(|(_, interest)| interest.wanted.session).map(|(uri, _)| uri.to_string()).collect();
+        uris.sort_unstable();
+        uris
+    }
+
     /// True if the session has subscribed to this one.
     pub fn contains(&self, uri: &str) -> bool {
         self.open().has_session(uri)

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protomcp_session::{CallId, Inbound, RequestKey, ServerInfo, ServerResult, Session};
+use protomcp_session::{CallId, Inbound, RequestKey, RestoredSession, ServerInfo, ServerResult, Session};
 use protomcp_types::{
-    CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, ListCapability, Message, Params, ProtocolVersion,
-    RawJson, RequestId, ServerCapabilities, TasksCapability, code,
+    CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, Level, ListCapability, Message, Params,
+    ProtocolVersion, RawJson, RequestId, ServerCapabilities, TasksCapability, code,
 };
 
 fn message(text: &str) -> Message {
@@ -283,6 +283,38 @@ proptest! {
             for uri in ["0", "1", "2"] {
                 prop_assert_eq!(session.subscriptions().contains(uri), subscribed.contains(uri), "{}", uri);
             }
+        }
+    }
+}
+
+#[test]
+fn another_process_continues_a_session() {
+    let capabilities = || ServerCapabilities::default().with_tools().with_resources().with_logging();
+    let mut first = session(capabilities(), 4);
+    assert!(first.take_changed() && !first.take_changed(), "the handshake");
+    first.receive(call(1));
+    assert!(!first.take_changed());
+    let set = JsonObject::new().with("level", RawJson::text("error"));
+    first.receive(Message::request(2, "logging/setLevel", set.into()));
+    assert!(first.take_changed());
+    let Inbound::Call(begun) = first.receive(subscribe(3.into(), "file:///a", true)) else { panic!() };
+    assert!(first.state(None).unwrap().subscriptions.is_empty(), "the service has not answered");
+    first.reply(&begun.key, Ok(ServerResult::Empty)).unwrap();
+    assert!(first.take_changed());
+    let state = first.state(Some(RawJson::text("s"))).unwrap();
+    assert_eq!((state.level, state.selection.as_ref()), (Level::Error, Some(&RawJson::text("s"))));
+    assert_eq!(state.subscriptions, ["file:///a"]);
+
+    let info = || Arc::new(ServerInfo::new("test", "1").with_capabilities(capabilities()));
+    let next = |holder| Session::server(info(), 4).restored(&RestoredSession { state: state.clone(), holder });
+    let mut second = next(2);
+    assert!(second.is_ready() && second.level() == Level::Error && second.client() == first.client());
+    assert!(matches!(second.receive(call(1)), Inbound::Call(_)), "requests of the first holder are not open");
+    let mut ids = HashSet::new();
+    for mut session in [first, second, next(3)] {
+        for _ in 0..2 {
+            let (_, Message::Request(request)) = session.call("ping", Params::Absent) else { panic!() };
+            assert!(ids.insert(request.id), "an earlier holder has used the id");
         }
     }
 }

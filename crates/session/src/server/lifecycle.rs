@@ -91,17 +91,24 @@ impl Session {
         let version = ProtocolVersion::negotiate(&protocol_version);
         let client = Arc::new(ClientInfo { version, implementation: client_info, capabilities });
         self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
+        self.offer(version);
+        self.has_changed = true;
+        Ok((client, encode::initialize(&self.info, &self.offered, version)))
+    }
+
+    /// The server has these capabilities in the negotiated revision.
+    pub(super) fn offer(&mut self, version: ProtocolVersion) {
         self.offered.extensions = None;
         if !version.has_tasks() {
             self.offered.tasks = None;
         }
-        Ok((client, encode::initialize(&self.info, &self.offered, version)))
     }
 
     fn set_level(&mut self, params: &Params) -> Result<JsonBuf, ErrorObject> {
         let name: String = params.required("level")?;
         self.level = Level::parse(&name)
             .ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: unknown log level {name:?}")))?;
+        self.has_changed = true;
         Ok(JsonBuf::empty_object())
     }
 
