@@ -24,7 +24,7 @@ pub use protomcp_fair::{Budget, OverBudget, Owner, Reservation};
 pub use protomcp_session::{
     AskError, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest, InputRequests,
     InputRequired, InputResponses, KeyFileError, Limits, List, RequestStateKeys, ServerInfo, ServerRequest,
-    ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
+    ServerResult, SessionId, SessionState, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
 pub use records::claim::{Claim, FencingToken};
 pub use records::lease::{Lease, LeaseAction, LeaseTerms};
@@ -34,6 +34,7 @@ pub use records::listener_store::{ListenerStore, MemoryListeners};
 pub use records::node::NodeId;
 pub use records::session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use records::session_notice::{Audience, SessionNotice};
+pub use records::session_snapshot::SessionSnapshot;
 pub use records::store_error::StoreError;
 pub use records::store_future::StoreFuture;
 pub use records::stores::Stores;

@@ -16,6 +16,7 @@ pub(crate) mod outage;
 pub(crate) mod overload;
 pub(crate) mod session_directory;
 pub(crate) mod session_notice;
+pub(crate) mod session_snapshot;
 pub(crate) mod store_error;
 pub(crate) mod store_future;
 pub(crate) mod stores;

@@ -297,7 +297,7 @@ fn another_process_continues_a_session() {
     let set = JsonObject::new().with("level", RawJson::text("error"));
     first.receive(Message::request(2, "logging/setLevel", set.into()));
     assert!(first.take_changed());
-    let Inbound::Call(begun) = first.receive(subscribe(3.into(), "file:///a", true)) else { panic!() };
+    let Inbound::Call(begun) = first.receive(subscribe(RequestId::from(3_u64), "file:///a", true)) else { panic!() };
     assert!(first.state(None).unwrap().subscriptions.is_empty(), "the service has not answered");
     first.reply(&begun.key, Ok(ServerResult::Empty)).unwrap();
     assert!(first.take_changed());

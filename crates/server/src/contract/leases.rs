@@ -1,14 +1,18 @@
 //! The contract of [`LeaseStore`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion, RawJson};
 use tokio::time::{sleep, timeout};
 
 use crate::records::claim::{Claim, FencingToken};
 use crate::records::lease_name::LeaseName;
 use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
+use crate::records::session_snapshot::SessionSnapshot;
+use protomcp_session::{ClientInfo, SessionState};
 
 /// A lease that outlives the test.
 const LONG: Duration = Duration::from_secs(600);
@@ -20,7 +24,8 @@ const SHORT: Duration = Duration::from_millis(500);
 const MANY: usize = 20;
 
 /// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed:
-/// its process holds nothing then, and gets no session until it has registered again.
+/// its process holds nothing then, and gets no session until it has registered again. The state that a holder has saved
+/// is there for the next one.
 /// The store must have room for 32 leases and four sessions, and keep a session without a holder for a minute.
 ///
 /// It waits for the end of a lease of half a second.
@@ -33,6 +38,7 @@ pub async fn lease_store(store: &dyn LeaseStore) {
     resigned(store).await;
     run_out(store).await;
     one_winner(store).await;
+    snapshots(store).await;
 }
 
 async fn names(store: &dyn LeaseStore) {
@@ -100,7 +106,7 @@ async fn run_out(store: &dyn LeaseStore) {
     let taken_over = async {
         loop {
             match get(store.claim("lost", &b)).await {
-                Claim::Granted(token) => return token,
+                Claim::Granted(token, _) => return token,
                 answer => assert_eq!(answer, Claim::Held(dead.clone())),
             }
             sleep(SHORT / 10).await;
@@ -123,11 +129,44 @@ async fn one_winner(store: &dyn LeaseStore) {
     let first = granted(get(store.open("wanted", &nodes[0])).await);
     assert!(get(store.release("wanted", first)).await);
     let claims = join_all(nodes.iter().map(|node| get(store.claim("wanted", node)))).await;
-    let won: Vec<_> = claims.iter().enumerate().filter(|(_, claim)| matches!(claim, Claim::Granted(_))).collect();
-    let [(winner, Claim::Granted(token))] = won[..] else { panic!("one process holds the session: {claims:?}") };
+    let won: Vec<_> = claims.iter().enumerate().filter(|(_, claim)| matches!(claim, Claim::Granted(..))).collect();
+    let [(winner, Claim::Granted(token, _))] = won[..] else { panic!("one process holds the session: {claims:?}") };
     let others = claims.iter().filter(|claim| **claim == Claim::Held(nodes[winner].clone()));
     assert_eq!(others.count(), MANY - 1, "the others know the holder: {claims:?}");
     assert!(get(store.close("wanted", *token)).await);
+}
+
+async fn snapshots(store: &dyn LeaseStore) {
+    let (a, b) = (live(store, "snapshots-a").await, live(store, "snapshots-b").await);
+    let (first, none) = granted_with(get(store.open("saved", &a)).await);
+    assert_eq!(none, None, "the session is new");
+    let (debug, error) = (snapshot(Level::Debug), snapshot(Level::Error));
+    assert!(get(store.save("saved", first, &debug)).await && get(store.save("saved", first, &error)).await);
+    assert!(!get(store.save("other", first, &debug)).await, "it is not open");
+    assert!(get(store.release("saved", first)).await);
+
+    let (second, saved) = granted_with(get(store.claim("saved", &b)).await);
+    assert_eq!(saved.as_ref(), Some(&error), "the latest state");
+    assert!(!get(store.save("saved", first, &debug)).await, "it has another holder");
+    let (third, saved) = granted_with(get(store.claim("saved", &b)).await);
+    assert!(third > second && saved.as_ref() == Some(&error), "an earlier holder has not changed it: {saved:?}");
+    assert!(get(store.save("saved", third, &debug)).await && get(store.close("saved", third)).await);
+    assert!(!get(store.save("saved", third, &debug)).await, "it is closed");
+    assert_eq!(get(store.claim("saved", &a)).await, Claim::Unknown);
+}
+
+/// The state of a session with this level of log messages.
+fn snapshot(level: Level) -> SessionSnapshot {
+    let client = ClientInfo {
+        version: ProtocolVersion::V2025_11_25,
+        implementation: Implementation::new("host", "1"),
+        capabilities: ClientCapabilities::default(),
+    };
+    let subscriptions = vec!["file:///a".to_owned(), "file:///b".to_owned()];
+    let selection = Some(RawJson::text("none"));
+    let state = SessionState { client: Arc::new(client), level, subscriptions, selection };
+    let scopes = vec!["read".to_owned()];
+    SessionSnapshot { state, principal: Some("ann".into()), address: Some([127, 0, 0, 1].into()), scopes }
 }
 
 /// A process with a long lease.
@@ -148,8 +187,13 @@ async fn get<T>(answer: StoreAnswer<'_, T>) -> T {
 
 #[track_caller]
 fn granted(claim: Claim) -> FencingToken {
+    granted_with(claim).0
+}
+
+#[track_caller]
+fn granted_with(claim: Claim) -> (FencingToken, Option<SessionSnapshot>) {
     match claim {
-        Claim::Granted(token) => token,
+        Claim::Granted(token, snapshot) => (token, snapshot.map(|snapshot| *snapshot)),
         other => panic!("the session is free: {other:?}"),
     }
 }

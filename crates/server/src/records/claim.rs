@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::records::lease_name::LeaseName;
+use crate::records::session_snapshot::SessionSnapshot;
 
 /// The number of one holder of a session: each new holder has a larger one.
 ///
@@ -44,7 +45,8 @@ impl fmt::Display for FencingToken {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// The process that has asked holds the session, as long as its lease runs.
-    Granted(FencingToken),
+    /// The snapshot is the last one that a holder has saved; `None`: there is none, so no client knows the session yet.
+    Granted(FencingToken, Option<Box<SessionSnapshot>>),
     /// The process with this lease holds the session, and the lease runs.
     Held(LeaseName),
     /// No such session is open.

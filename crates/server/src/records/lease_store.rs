@@ -14,6 +14,7 @@ use crate::records::claim::{Claim, FencingToken};
 use crate::records::clock::now;
 use crate::records::lease_name::LeaseName;
 use crate::records::lease_table::LeaseTable;
+use crate::records::session_snapshot::SessionSnapshot;
 use crate::records::store_error::StoreError;
 use crate::records::store_future::StoreFuture;
 
@@ -49,6 +50,15 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
 
     /// A process with a lease that runs wants to serve a session: it becomes the holder if the session is free.
     fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
+
+    /// The holder keeps the state of a session for the process that takes it over. The state replaces an earlier one, and
+    /// is a secret of the session's user. Returns false if this token is not the latest one.
+    fn save<'a>(
+        &'a self,
+        session: &'a str,
+        token: FencingToken,
+        snapshot: &'a SessionSnapshot,
+    ) -> StoreAnswer<'a, bool>;
 
     /// The holder frees a session. Returns false if this token is not the latest one.
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool>;
@@ -97,6 +107,15 @@ impl LeaseStore for MemoryLeases {
 
     fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
         answer(self.table().claim(session, lease, now()))
+    }
+
+    fn save<'a>(
+        &'a self,
+        session: &'a str,
+        token: FencingToken,
+        snapshot: &'a SessionSnapshot,
+    ) -> StoreAnswer<'a, bool> {
+        answer(self.table().save(session, token, snapshot))
     }
 
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::records::claim::{Claim, FencingToken};
 use crate::records::lease::LONGEST;
 use crate::records::lease_name::LeaseName;
+use crate::records::session_snapshot::SessionSnapshot;
 
 /// The most leases: the ones that run, and the ones that are remembered.
 const MAX_LEASES: usize = 1_024;
@@ -30,6 +31,8 @@ pub(crate) struct LeaseTable {
 struct Holding {
     token: FencingToken,
     holder: Holder,
+    /// Its state, if a holder has saved it.
+    snapshot: Option<Box<SessionSnapshot>>,
 }
 
 #[derive(Debug)]
@@ -88,8 +91,8 @@ impl LeaseTable {
             return Claim::Full;
         }
         let token = FencingToken::FIRST;
-        self.sessions.insert(session.into(), Holding { token, holder: Holder::Lease(lease.clone()) });
-        Claim::Granted(token)
+        self.sessions.insert(session.into(), Holding { token, holder: Holder::Lease(lease.clone()), snapshot: None });
+        Claim::Granted(token, None)
     }
 
     /// Makes a process the holder of a session that is free, or that this process holds already.
@@ -111,7 +114,13 @@ impl LeaseTable {
         }
         holding.token = holding.token.successor();
         holding.holder = Holder::Lease(lease.clone());
-        Claim::Granted(holding.token)
+        Claim::Granted(holding.token, holding.snapshot.clone())
+    }
+
+    /// Keeps the state of a session. `false`: this token is not the latest.
+    pub(crate) fn save(&mut self, session: &str, token: FencingToken, snapshot: &SessionSnapshot) -> bool {
+        let holding = self.sessions.get_mut(session).filter(|holding| holding.token == token);
+        holding.map(|holding| holding.snapshot = Some(Box::new(snapshot.clone()))).is_some()
     }
 
     /// Frees a session. `false`: this token is not the latest.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{
-    Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, MemoryLeases, NodeId, StoreAnswer, StoreError,
+    Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, MemoryLeases, NodeId, SessionSnapshot,
+    StoreAnswer, StoreError,
 };
 use protomcp_testing::{Log, run_paused};
 use tokio::time::{Instant, sleep};
@@ -64,6 +65,15 @@ impl LeaseStore for Store {
 
     fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
         self.reach(|| self.leases.claim(session, lease))
+    }
+
+    fn save<'a>(
+        &'a self,
+        session: &'a str,
+        token: FencingToken,
+        snapshot: &'a SessionSnapshot,
+    ) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.save(session, token, snapshot))
     }
 
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
@@ -131,7 +141,7 @@ fn a_lease_that_is_lost_is_lost_here_first() {
             let away = if is_silent { &store.is_silent } else { &store.is_closed };
             let (keeper, b) = (keeper(&store), LeaseName::first(NodeId::new("b")));
             let a = keeper.held().await;
-            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
+            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
             assert_eq!(store.leases.register(&b, Duration::from_secs(600)).await, Ok(true));
 
             away.store(true, Ordering::Relaxed);
@@ -142,7 +152,7 @@ fn a_lease_that_is_lost_is_lost_here_first() {
             assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a.clone())), "the store counts longer");
             seconds(10).await;
             let second = FencingToken::FIRST.successor();
-            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second)));
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second, None)));
 
             assert_eq!(keeper.holder(), None);
             away.store(false, Ordering::Relaxed);
@@ -237,7 +247,7 @@ fn sessions_of_a_process_that_ends_are_free() {
             let store = Store::new();
             let (keeper, b) = (keeper(&store), LeaseName::first(NodeId::new("b")));
             let a = keeper.held().await;
-            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
+            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
             if is_dropped {
                 drop(keeper);
                 // The task runs while the test waits.
@@ -247,7 +257,7 @@ fn sessions_of_a_process_that_ends_are_free() {
             }
             assert_eq!(store.leases.register(&b, Duration::from_secs(600)).await, Ok(true));
             let second = FencingToken::FIRST.successor();
-            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second)), "{is_dropped}");
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second, None)), "{is_dropped}");
         }
     });
 }

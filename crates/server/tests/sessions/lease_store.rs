@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 use std::time::Duration;
 
 use protomcp_server::contract::lease_store;
-use protomcp_server::{Claim, FencingToken, LeaseName, LeaseStore, MemoryLeases, NodeId, StoreAnswer};
+use protomcp_server::{Claim, FencingToken, LeaseName, LeaseStore, MemoryLeases, NodeId, SessionSnapshot, StoreAnswer};
 use protomcp_testing::run_paused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,10 @@ enum Fault {
     ListsTheDead,
     /// No lease is live.
     ListsNone,
+    /// The state of a session is not kept.
+    ForgetsStates,
+    /// An earlier holder is told that its state is kept.
+    SavesForAll,
 }
 
 /// A store with a fault, which answers later, as another process would.
@@ -100,12 +104,25 @@ impl LeaseStore for Faulty {
         let answer = self.store.claim(session, lease);
         later(Box::pin(async move {
             Ok(match answer.await? {
-                Claim::Held(_) if self.has(Fault::GrantsAll) => Claim::Granted(FencingToken::new(9)),
-                Claim::LeaseOver if self.has(Fault::GrantsToTheDead) => Claim::Granted(FencingToken::new(9)),
-                Claim::Granted(_) if self.has(Fault::RepeatsTokens) => Claim::Granted(FencingToken::FIRST),
+                Claim::Held(_) if self.has(Fault::GrantsAll) => Claim::Granted(FencingToken::new(9), None),
+                Claim::LeaseOver if self.has(Fault::GrantsToTheDead) => Claim::Granted(FencingToken::new(9), None),
+                Claim::Granted(_, snapshot) if self.has(Fault::RepeatsTokens) => {
+                    Claim::Granted(FencingToken::FIRST, snapshot)
+                }
+                Claim::Granted(token, _) if self.has(Fault::ForgetsStates) => Claim::Granted(token, None),
                 claim => claim,
             })
         }))
+    }
+
+    fn save<'a>(
+        &'a self,
+        session: &'a str,
+        token: FencingToken,
+        snapshot: &'a SessionSnapshot,
+    ) -> StoreAnswer<'a, bool> {
+        let answer = self.store.save(session, token, snapshot);
+        later(Box::pin(async move { Ok(answer.await? || self.has(Fault::SavesForAll)) }))
     }
 
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
@@ -138,6 +155,8 @@ fn the_contract_finds_each_fault_of_a_store() {
         Fault::KeepsResigned,
         Fault::ListsTheDead,
         Fault::ListsNone,
+        Fault::ForgetsStates,
+        Fault::SavesForAll,
     ] {
         let checked = catch_unwind(|| run_paused(async { lease_store(&Faulty::new(fault)).await }));
         assert!(checked.is_err(), "{fault:?} is not found");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_server::{
     Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, Limits, MemoryLeases, NodeId,
-    RequestStateKeys, StoreAnswer, StoreError, Stores,
+    RequestStateKeys, SessionSnapshot, StoreAnswer, StoreError, Stores,
 };
 use protomcp_testing::run_paused;
 use serde_json::{Value, json};
@@ -158,6 +158,10 @@ impl LeaseStore for Away {
     }
 
     fn claim<'a>(&'a self, _: &'a str, _: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        self.answer()
+    }
+
+    fn save<'a>(&'a self, _: &'a str, _: FencingToken, _: &'a SessionSnapshot) -> StoreAnswer<'a, bool> {
         self.answer()
     }
 

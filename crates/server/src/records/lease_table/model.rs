@@ -130,7 +130,7 @@ impl World {
         (0..rates.len()).for_each(|at| world.restart(at));
         world.deliver_all();
         let opened = world.table.open(SESSION, &world.processes[0].lease_name, world.start);
-        assert_eq!(opened, Claim::Granted(FencingToken::FIRST));
+        assert_eq!(opened, Claim::Granted(FencingToken::FIRST, None));
         world.processes[0].token = Some(FencingToken::FIRST);
         world
     }
@@ -365,7 +365,7 @@ impl World {
             }
             Body::Claimed(claim) => {
                 if process.claim.take_if(|asked| *asked == serial).is_some()
-                    && let Claim::Granted(token) = claim
+                    && let Claim::Granted(token, _) = claim
                 {
                     process.token = Some(token);
                 }

@@ -43,7 +43,7 @@ fn name(node: &str) -> LeaseName {
 }
 
 fn granted(token: u64) -> Claim {
-    Claim::Granted(FencingToken::new(token))
+    Claim::Granted(FencingToken::new(token), None)
 }
 
 #[test]
@@ -174,4 +174,31 @@ fn a_lease_ends_first_in_its_process_if_its_clock_is_good() {
         assert_eq!(stage.claim("s", 10), granted(2));
         assert_eq!(lease.is_held(stage.start + TTL * percent / 100), is_held, "{percent} %");
     }
+}
+
+#[test]
+fn the_next_holder_gets_the_latest_state() {
+    use protomcp_session::{ClientInfo, SessionState};
+    use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion};
+    let snapshot = |level| {
+        let client = ClientInfo {
+            version: ProtocolVersion::V2025_11_25,
+            implementation: Implementation::new("host", "1"),
+            capabilities: ClientCapabilities::default(),
+        };
+        let state = SessionState { client: client.into(), level, subscriptions: Vec::new(), selection: None };
+        SessionSnapshot { state, principal: None, address: None, scopes: Vec::new() }
+    };
+    let mut stage = Stage::new();
+    assert_eq!(stage.open("s", 0), granted(1));
+    let first = FencingToken::FIRST;
+    for level in [Level::Debug, Level::Error] {
+        assert!(stage.table.save("s", first, &snapshot(level)));
+    }
+    let second = FencingToken::new(2);
+    let claim = stage.claim("s", 11);
+    assert_eq!(claim, Claim::Granted(second, Some(Box::new(snapshot(Level::Error)))));
+    assert!(!stage.table.save("s", first, &snapshot(Level::Debug)), "it has another holder");
+    assert_eq!(stage.claim("s", 12), Claim::Granted(second.successor(), Some(Box::new(snapshot(Level::Error)))));
+    assert!(!stage.table.save("t", first, &snapshot(Level::Debug)), "it is not open");
 }
