@@ -58,4 +58,5 @@ pub use service::router::Router;
 pub use service::tasks::Tasks;
 pub use service::{Layer, Service};
 pub use state::handle::ServerHandle;
+pub use state::held_lease::HeldLease;
 pub use state::lease_keeper::LeaseKeeper;

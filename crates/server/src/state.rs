@@ -4,6 +4,7 @@
 
 mod descriptions;
 pub(crate) mod handle;
+pub(crate) mod held_lease;
 pub(crate) mod lease_keeper;
 mod open_sessions;
 pub(crate) mod resource_listeners;

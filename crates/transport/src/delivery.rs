@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use protomcp_session::{RestoredSession, SessionState};
 use protomcp_types::{ProtocolVersion, RequestId};
 
 /// The streams of a [`Sink`](crate::Sink) that carries the messages of each request on its own stream.
@@ -12,6 +13,22 @@ use protomcp_types::{ProtocolVersion, RequestId};
 pub trait Delivery: Send {
     /// A handshake has agreed on this revision. Called before the answer to `initialize` is sent.
     fn negotiated(&mut self, version: ProtocolVersion);
+
+    /// The session of another process that this one continues; `None`: the client opens a session with a handshake.
+    /// Called once, before any message is received.
+    fn restored(&mut self) -> Option<RestoredSession> {
+        None
+    }
+
+    /// True if another process can continue the session: it needs the state ([`Delivery::keep`]).
+    fn keeps_state(&self) -> bool {
+        false
+    }
+
+    /// The state of the session has changed. Called before the answer to the request that has changed it is sent.
+    fn keep(&mut self, state: SessionState) {
+        let _ = state;
+    }
 
     /// The client has cancelled a request: it gets no answer.
     fn request_cancelled(&mut self, request: &RequestId);

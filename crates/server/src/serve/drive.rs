@@ -12,6 +12,7 @@ mod keepalive;
 mod listening;
 mod open_question;
 mod outbound;
+mod restoring;
 mod stateless;
 mod stateless_requests;
 mod timers;
@@ -27,6 +28,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::call::context::Context;
 use crate::call::ended::{Outcome, Reserved};
@@ -47,7 +49,7 @@ use crate::serve::shutdown::Shutdown;
 use crate::service::Service;
 use protomcp_fair::{FutureSet, Reservation};
 use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Session, SessionId};
-use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
+use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, TransportError};
 
 /// The most steps between two flushes while events are always ready.
 const BATCH: usize = 64;
@@ -113,6 +115,8 @@ struct Opening {
     is_done: bool,
     /// The bytes of the client's name and capabilities, which the session keeps.
     introduction: Option<Reservation>,
+    /// Tells the service of the subscriptions of a session that was taken over.
+    subscribing: Option<AbortOnDropHandle<()>>,
 }
 
 type InlineCalls = FutureSet<Running>;
@@ -136,9 +140,13 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let sessions = &server.sessions;
         let limits = *sessions.limits();
         let reservation = sessions.inbound_budget().empty(&peer.owner);
-        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending)
+        let mut session = Session::server(Arc::clone(sessions.info()), limits.max_pending)
             .with_stateless(sessions.stateless())
             .within(reservation);
+        let restored = sink.delivery().and_then(Delivery::restored);
+        if let Some(restored) = &restored {
+            session = session.restored(restored);
+        }
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
@@ -149,7 +157,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         }
         let id = sessions.join(peer.owner.clone(), &queue);
         let inline = server.inline_calls.then(FutureSet::default);
-        Self {
+        let mut driver = Self {
             server: server.clone(),
             stop,
             id,
@@ -165,7 +173,11 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             keepalive: KeepAlive::new(limits.ping_interval, limits.ping_timeout),
             opening: Opening::default(),
             shutdown: Shutdown::new(limits.drain_timeout, limits.cancel_grace),
+        };
+        if let Some(restored) = restored {
+            driver.restore(restored);
         }
+        driver
     }
 
     pub(super) fn id(&self) -> SessionId {

@@ -142,11 +142,16 @@ async fn end(listeners: &ResourceListeners, uri: &str, service: &impl Service, c
     }
 }
 
-fn subscribe(uri: &str) -> ServerRequest {
+pub(super) fn subscribe(uri: &str) -> ServerRequest {
     ServerRequest::Subscribe(Subscribe { uri: uri.to_owned(), meta: None })
 }
 
-async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {
+/// Tells the service of a subscription or its end, within a bounded time.
+pub(super) async fn tell(
+    service: &impl Service,
+    request: ServerRequest,
+    context: &Context,
+) -> Result<ServerResult, String> {
     let call = catch_unwind(|| service.call(request, context.for_same_client()));
     match tokio::time::timeout(WAIT_LIMIT, call).await {
         Ok(Ok(outcome)) => outcome.map_err(|ErrorObject { message, .. }| message.into_owned()),

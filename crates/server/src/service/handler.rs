@@ -152,6 +152,18 @@ pub trait Handler: Send + Sync + 'static {
         let _ = session;
     }
 
+    /// See [`crate::SessionObserver::selection`].
+    fn session_selection(&self, session: SessionId) -> Option<RawJson> {
+        let _ = session;
+        None
+    }
+
+    /// See [`crate::SessionObserver::restored`].
+    fn session_restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        let _ = selection;
+        self.session_opened(session);
+    }
+
     /// See [`crate::SessionObserver::closed`].
     fn session_closed(&self, session: SessionId) {
         let _ = session;
@@ -206,6 +218,14 @@ impl<H: Handler> Handler for Arc<H> {
 
     fn session_opened(&self, session: &SessionView) {
         H::session_opened(self, session);
+    }
+
+    fn session_selection(&self, session: SessionId) -> Option<RawJson> {
+        H::session_selection(self, session)
+    }
+
+    fn session_restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        H::session_restored(self, session, selection);
     }
 
     fn session_closed(&self, session: SessionId) {

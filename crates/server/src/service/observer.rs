@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{Level, Notification};
+use protomcp_types::{Level, Notification, RawJson};
 
 use protomcp_session::{SessionId, SessionView};
 
@@ -39,7 +39,23 @@ pub trait SessionObserver: Send + Sync + 'static {
         let _ = session;
     }
 
-    /// A session that was opened has ended. Called once, after all of its calls have ended or been cancelled.
+    /// The tools that a session sees, if this observer selects them and the session differs from others: for another
+    /// process that takes the session over. Called when the tools of this session alone have changed
+    /// ([`ServerHandle::tools_changed`](crate::ServerHandle::tools_changed)), before the answer to the request that has
+    /// changed them. The first observer that returns a selection decides.
+    fn selection(&self, session: SessionId) -> Option<RawJson> {
+        let _ = session;
+        None
+    }
+
+    /// A session was taken over from another process: it is called instead of [`SessionObserver::opened`], which is its
+    /// default. `selection` is the one that [`SessionObserver::selection`] has returned there last.
+    fn restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        let _ = selection;
+        self.opened(session);
+    }
+
+    /// A session that was opened or restored has ended. Called once, after all of its calls have ended or been cancelled.
     fn closed(&self, session: SessionId) {
         let _ = session;
     }
@@ -67,6 +83,14 @@ impl Observers {
 
     pub(crate) fn opened(&self, session: &SessionView) {
         self.0.iter().for_each(|observer| observer.opened(session));
+    }
+
+    pub(crate) fn selection(&self, session: SessionId) -> Option<RawJson> {
+        self.0.iter().find_map(|observer| observer.selection(session))
+    }
+
+    pub(crate) fn restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        self.0.iter().for_each(|observer| observer.restored(session, selection));
     }
 
     pub(crate) fn closed(&self, session: SessionId) {

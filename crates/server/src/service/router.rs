@@ -1,6 +1,6 @@
 //! The single match from a request to the handler's method.
 
-use protomcp_types::{CallToolResult, ErrorObject, Notification};
+use protomcp_types::{CallToolResult, ErrorObject, Notification, RawJson};
 
 use crate::call::catch_unwind::catch_unwind;
 use crate::call::context::Context;
@@ -78,6 +78,14 @@ impl<H: Handler> Router<H> {
 impl<H: Handler> SessionObserver for Router<H> {
     fn opened(&self, session: &SessionView) {
         self.0.session_opened(session);
+    }
+
+    fn selection(&self, session: SessionId) -> Option<RawJson> {
+        self.0.session_selection(session)
+    }
+
+    fn restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        self.0.session_restored(session, selection);
     }
 
     fn closed(&self, session: SessionId) {

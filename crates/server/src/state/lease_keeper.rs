@@ -3,7 +3,7 @@
 //! The machine is [`Lease`]; this is its task. A process that has lost its lease registers again, with another name.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -17,6 +17,7 @@ use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
 use crate::records::outage::Outage;
 use crate::records::store_error::StoreError;
+use crate::state::held_lease::{Held, HeldLease};
 
 /// Keeps a lease of this process in a store ([`LeaseStore`]), and gives it back when it is dropped. A store that does
 /// not answer, or that grants no lease, is asked again after 50 ms to a second.
@@ -35,16 +36,11 @@ use crate::records::store_error::StoreError;
 /// ```
 #[derive(Debug)]
 pub struct LeaseKeeper {
+    store: Arc<dyn LeaseStore>,
+    terms: LeaseTerms,
     held: watch::Receiver<Option<Held>>,
     stop: CancellationToken,
     task: JoinHandle<()>,
-}
-
-/// The lease that the process holds until this time.
-#[derive(Debug, Clone)]
-struct Held {
-    name: LeaseName,
-    until: Instant,
 }
 
 /// The task.
@@ -66,9 +62,32 @@ impl LeaseKeeper {
     pub fn start(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms) -> Self {
         let (sender, held) = watch::channel(None);
         let stop = CancellationToken::new();
-        let keeper = Keeper { store, next: LeaseName::first(node), terms, outage: Outage::default(), held: sender };
+        let (next, outage) = (LeaseName::first(node), Outage::default());
+        let keeper = Keeper { store: Arc::clone(&store), next, terms, outage, held: sender };
         let task = tokio::spawn(keeper.run(stop.clone()));
-        Self { held, stop, task }
+        Self { store, terms, held, stop, task }
+    }
+
+    /// The store of the leases.
+    #[must_use]
+    pub fn store(&self) -> &dyn LeaseStore {
+        &*self.store
+    }
+
+    /// The answer of the store to a request about a session, within a twentieth of the lease.
+    ///
+    /// # Errors
+    /// The error of the store, and [`StoreError::Unavailable`] when the time is up.
+    pub async fn answer<T>(&self, answer: StoreAnswer<'_, T>) -> Result<T, StoreError> {
+        limited(self.terms, answer).await
+    }
+
+    /// The lease that this process holds now; `None`: it holds none, and must not serve sessions that others can take
+    /// over.
+    #[must_use]
+    pub fn lease(&self) -> Option<HeldLease> {
+        let held = self.held.borrow().clone().filter(Held::runs)?;
+        Some(HeldLease { name: held.name, held: self.held.clone(), over: held.over })
     }
 
     /// The name of the lease that this process holds now; `None`: it holds none, and must not serve sessions that
@@ -76,7 +95,7 @@ impl LeaseKeeper {
     #[must_use]
     pub fn holder(&self) -> Option<LeaseName> {
         let held = self.held.borrow();
-        held.as_ref().filter(|held| lease_now() < held.until).map(|held| held.name.clone())
+        held.as_ref().filter(|held| held.runs()).map(|held| held.name.clone())
     }
 
     /// Waits until this process holds a lease, and returns its name.
@@ -147,7 +166,11 @@ impl Keeper {
 
     /// Renews a lease until it is over.
     async fn renew(&mut self, name: &LeaseName, mut lease: Lease) {
-        self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
+        // Cancelled at the end of this function, also when it is dropped.
+        let over = CancellationToken::new();
+        let _over = over.clone().drop_guard();
+        let held = |until| Some(Held { name: name.clone(), until, over: over.clone() });
+        self.held.send_replace(held(lease.until()));
         while let Some(deadline) = lease.deadline() {
             // A timer does not count the suspension of the machine, and may fire late; the clock of leases shows it.
             sleep(deadline.saturating_duration_since(lease_now())).await;
@@ -165,7 +188,7 @@ impl Keeper {
                             lease.failed(lease_now() + self.wait());
                         }
                     }
-                    self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
+                    self.held.send_replace(held(lease.until()));
                 }
                 Some(LeaseAction::Stop) => return,
                 None => {}
@@ -195,6 +218,10 @@ impl Keeper {
 
     /// The answer of the store, within the time of a request.
     async fn limited<T>(&self, answer: StoreAnswer<'_, T>) -> Result<T, StoreError> {
-        timeout(self.terms.request_limit(), answer).await.unwrap_or(Err(StoreError::Unavailable))
+        limited(self.terms, answer).await
     }
+}
+
+async fn limited<T>(terms: LeaseTerms, answer: StoreAnswer<'_, T>) -> Result<T, StoreError> {
+    timeout(terms.request_limit(), answer).await.unwrap_or(Err(StoreError::Unavailable))
 }

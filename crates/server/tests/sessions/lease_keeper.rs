@@ -274,3 +274,30 @@ fn a_process_ends_without_its_store() {
         assert!(began.elapsed() <= Duration::from_secs(1));
     });
 }
+
+#[test]
+fn sessions_under_a_lease_notice_its_end() {
+    run_paused(async {
+        let store = Store::new();
+        let keeper = keeper(&store);
+        assert!(keeper.lease().is_none(), "the store has not answered");
+        let name = keeper.held().await;
+        let first = keeper.lease().unwrap();
+        assert!(first.name() == &name && first.is_held());
+        let begun = Instant::now();
+        seconds(20).await;
+        assert!(first.is_held() && !first.over().is_cancelled(), "it is renewed");
+        store.is_silent.store(true, Ordering::Relaxed);
+        first.over().cancelled().await;
+        assert!(!first.is_held() && keeper.lease().is_none() && begun.elapsed() > Duration::from_secs(20));
+        assert_eq!(keeper.answer(keeper.store().live()).await, Err(StoreError::Unavailable), "it has its limit");
+        store.is_silent.store(false, Ordering::Relaxed);
+        assert!(keeper.held().await > name);
+        let second = keeper.lease().unwrap();
+        assert!(second.is_held() && !first.is_held() && second.name() != first.name());
+        assert!(!second.over().is_cancelled());
+        drop(keeper);
+        second.over().cancelled().await;
+        assert!(!second.is_held());
+    });
+}

@@ -61,6 +61,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 if self.queue.set_level(level) {
                     self.server.observers.log_level_set(self.id, level);
                 }
+                self.keep_changed();
                 return Ok((Some(reply), None));
             }
             Inbound::Opened(client, reply) => {
@@ -74,6 +75,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                     owner: self.connection.peer.owner.clone(),
                     client,
                 });
+                self.keep_changed();
                 return Ok((Some(reply), None));
             }
             Inbound::Cancel(key) => {

@@ -72,6 +72,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A list has changed; the notification is sent after the debounce.
     pub(super) fn changed(&mut self, list: List, scope: ListScope) {
         self.queue.change_seen(list, scope);
+        if (list, scope) == (List::Tools, ListScope::Session) {
+            // The session selects its tools.
+            self.keep_state();
+        }
         // Requests listen for no list that is not announced to them.
         let has_listeners = scope == ListScope::Everyone && self.session.has_listeners(list);
         if has_listeners || self.announces(list) {

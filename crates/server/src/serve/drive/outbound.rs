@@ -83,6 +83,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             outcome => outcome,
         };
         let reply = self.session.reply(key, outcome);
+        self.keep_changed();
         self.answer(key, reply, reservation)?;
         self.send_missed()
     }
