@@ -13,6 +13,7 @@ mod json;
 mod prompt;
 mod registry;
 mod resource;
+mod saved_selection;
 mod schema;
 mod selections;
 mod setters;

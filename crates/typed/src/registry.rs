@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use protomcp_schema::did_you_mean;
 use protomcp_server::{
-    Context, Handler, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId, Tasks,
+    Context, Handler, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId, SessionView,
+    Tasks,
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
@@ -227,6 +228,16 @@ impl Handler for Registry {
             }
         };
         Ok(completion.into())
+    }
+
+    fn session_selection(&self, session: SessionId) -> Option<RawJson> {
+        self.0.selection.saved(session)
+    }
+
+    fn session_restored(&self, session: &SessionView, selection: Option<&RawJson>) {
+        if let Some(selection) = selection {
+            self.0.selection.restore(session.id, selection);
+        }
     }
 
     fn session_closed(&self, session: SessionId) {

@@ -93,6 +93,16 @@ impl Selections {
         self.sessions.contains_key(&session)
     }
 
+    /// The selection of a session, if it has its own.
+    pub(crate) fn own(&self, session: SessionId) -> Option<&Selection<String>> {
+        self.sessions.get(&session).map(|selection| &**selection)
+    }
+
+    /// Gives a session its own selection.
+    pub(crate) fn restore(&mut self, session: SessionId, selection: Selection<String>) {
+        self.sessions.insert(session, Arc::new(selection));
+    }
+
     /// Drops the selection of a session.
     pub(crate) fn forget(&mut self, session: SessionId) {
         self.sessions.remove(&session);

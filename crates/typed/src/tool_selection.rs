@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use protomcp_server::{AskError, Audience, Context, ServerHandle, SessionId};
 use protomcp_toollist::{Command, Rejected};
+use protomcp_types::RawJson;
 
 use crate::collection::{Collection, Entries};
+use crate::saved_selection;
 use crate::selections::{Changed, Selections};
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
@@ -183,6 +185,24 @@ impl ToolSelection {
         } else {
             session(context).map_or(View::Defined, |session| View::Session(selections, session))
         })
+    }
+
+    /// The selection of a session as JSON, if it has its own.
+    pub(crate) fn saved(&self, session: SessionId) -> Option<RawJson> {
+        saved_selection::to_json(self.0.selections.load().own(session)?)
+    }
+
+    /// A session was taken over with this selection.
+    pub(crate) fn restore(&self, session: SessionId, saved: &RawJson) {
+        let Some(selection) = saved_selection::from_json(saved) else {
+            tracing::warn!(%session, "a selection of tools that was taken over cannot be read");
+            return;
+        };
+        let restored = self.write(|selections| {
+            selections.restore(session, selection);
+            Ok(())
+        });
+        debug_assert_eq!(restored, Ok(()));
     }
 
     /// A session has ended.
