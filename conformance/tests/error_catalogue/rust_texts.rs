@@ -36,6 +36,7 @@ const SINKS: &[&str] = &[
     // Functions of a file that make one of these.
     "unavailable", "refuse", "refused", "refusal", "failed", "invalid", "unusable", "untrusted", "malformed", "unfit",
     "fault", "wrong", "endless", "unresolved", "problem", "bad", "note_refusal", "close", "cancel",
+    "retry_soon",
 ];
 
 /// Variants of several enums.
@@ -79,8 +80,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ]),
     ("grpc", &["fn of_unread"]),
     ("http", &[
-        "const SLOW_PROBE", "fn answer", "fn check_arguments", "fn get", "fn listen", "fn no_room", "fn read",
-        "fn refuse", "fn resume", "fn route",
+        "const SLOW_PROBE", "fn answer", "fn check_arguments", "fn get", "fn holder_gone", "fn listen", "fn no_room",
+        "fn read", "fn refuse", "fn resume", "fn route",
     ]),
     ("http-client", &["fn accepted", "fn open", "fn resume", "fn session_lost", "fn stream"]),
     ("install", &["fn error"]),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use protomcp_auth::ResourceServer;
 use protomcp_fair::LogRate;
+use protomcp_server::LeaseKeeper;
 
 use crate::credential::Credential;
 use crate::network::IpNetwork;
@@ -29,6 +30,9 @@ pub struct Config {
     pub streams: StreamConfig,
     /// Serves the transport of MCP 2024-11-05 as well: `GET /sse`, and POST to the address in its first event.
     pub legacy_sse: bool,
+    /// The leases of the processes that serve the same clients: when one of them has ended, the others take over its
+    /// sessions. `None`: a session ends with its process.
+    pub leases: Option<Arc<LeaseKeeper>>,
     /// Limits the log of requests without the right secret.
     pub(crate) refused_log: Arc<LogRate>,
 }
@@ -112,6 +116,30 @@ impl Config {
     #[must_use]
     pub fn with_event_store(mut self, store: impl EventStore) -> Self {
         self.streams.event_store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets [`Config::leases`]. The processes share the store of the leases, and a store of events for streams to be
+    /// resumed ([`Config::with_event_store`]). A session is opened, saved and closed in the store of the leases. While
+    /// that store is away, requests for new sessions and for sessions of other processes get 503.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use protomcp_http::Config;
+    /// use protomcp_server::{LeaseKeeper, LeaseTerms, MemoryLeases, NodeId};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let store = Arc::new(MemoryLeases::new(10_000, Duration::from_secs(3600)));
+    /// let keeper = LeaseKeeper::start(store, NodeId::new("a"), LeaseTerms::default());
+    /// let config = Config::default().with_leases(Arc::new(keeper));
+    /// # assert!(config.leases.is_some());
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn with_leases(mut self, leases: Arc<LeaseKeeper>) -> Self {
+        self.leases = Some(leases);
         self
     }
 

@@ -120,7 +120,7 @@ pub(crate) struct TableSlot {
 
 impl Drop for TableSlot {
     fn drop(&mut self) {
-        self.endpoint.table.remove(self.session.key());
+        self.endpoint.table.remove_session(&self.session);
     }
 }
 
@@ -219,14 +219,27 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Begins a session and spawns its task.
+    /// Begins a session for this process alone, and spawns its task.
     pub(crate) fn begin(self: &Arc<Self>, kind: SessionKind, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
+        let key = self.new_session()?;
+        self.enter(HttpSession::new(kind, key, &Caller::of(parts), &self.config), parts)
+    }
+
+    /// The key of a session that may begin.
+    pub(crate) fn new_session(&self) -> Result<Box<str>, Refusal> {
         self.may_begin()?;
-        let key = new_key().map_err(|error| {
+        new_key().map_err(|error| {
             tracing::error!("no session can begin: {error}");
             Box::new(unavailable("no session can begin; try again later"))
-        })?;
-        let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
+        })
+    }
+
+    /// Enters a session in the table, and spawns its task.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        session: Arc<HttpSession>,
+        parts: &Parts,
+    ) -> Result<Arc<HttpSession>, Refusal> {
         if !self.table.insert(&session) {
             if let Some(LeftOut(left_out)) = self.table_full_log.permit(Instant::now().into_std()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
@@ -256,7 +269,16 @@ impl Endpoint {
 
 /// 503 with `Retry-After`.
 pub(crate) fn unavailable(why: &str) -> Response<Body> {
+    retry_after("5", why)
+}
+
+/// 503 for something that is over in a moment.
+pub(crate) fn retry_soon(why: &str) -> Response<Body> {
+    retry_after("1", why)
+}
+
+fn retry_after(seconds: &'static str, why: &str) -> Response<Body> {
     let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
     response
 }

@@ -102,7 +102,7 @@ impl StreamHandle {
             // Another process may give its number to another event.
             tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");
             if error == StoreError::Fenced {
-                self.session.end();
+                self.session.lose();
             }
         }
         Poll::Ready(written.ok().map(|()| event))

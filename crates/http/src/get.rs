@@ -10,14 +10,14 @@ use crate::endpoint::{Endpoint, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::http_session::HttpSession;
-use crate::post::session;
+use crate::lookup::session;
 use crate::protocol_era;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::sse;
 use crate::store::{EventKey, Replayed, event_id, parse_event_id};
 use crate::streams::stream_id::STANDALONE;
 
-pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
+pub(crate) async fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
     if protocol_era::is_sessionless(&parts.headers) {
         return reply::not_allowed(protocol_era::methods(&parts.headers));
@@ -26,7 +26,7 @@ pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let session = match session(endpoint, parts) {
+    let session = match session(endpoint, parts).await {
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };

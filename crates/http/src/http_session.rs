@@ -3,6 +3,7 @@
 //! The HTTP requests of a session share its `HttpSession` with the task that serves it, as its [`Transport`]. A session
 //! outlives its connections.
 
+pub(crate) mod held;
 pub(crate) mod transport;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use crate::body::SourceRequest;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
+use crate::holding::Holding;
 use crate::limited_table::Use;
 use crate::needed_scopes::NeededScopes;
 use crate::session_log::{Outgoing, SessionLog};
@@ -47,6 +49,8 @@ pub(crate) struct HttpSession {
     caller: Caller,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
+    /// `None`: no other process can take the session over.
+    holding: Option<Arc<Holding>>,
     /// The time in which a client may resume a broken stream.
     reconnect_window: Duration,
     version: OnceLock<ProtocolVersion>,
@@ -74,25 +78,30 @@ struct State {
     reader: Option<Waker>,
     /// No more messages will come.
     ended: bool,
+    /// It has ended because another process may serve it.
+    is_lost: bool,
     last_used: Instant,
 }
 
 impl HttpSession {
-    /// A session of any kind.
+    /// A session of any kind, for this process alone.
     pub(crate) fn new(kind: SessionKind, key: Box<str>, caller: &Caller, config: &Config) -> Arc<Self> {
+        let store = config.streams.event_store.clone().filter(|_| kind == SessionKind::Stateful);
+        Arc::new(Self::of(kind, SessionLog::new(store, caller.owner(), key.into()), caller, config))
+    }
+
+    fn of(kind: SessionKind, log: SessionLog, caller: &Caller, config: &Config) -> Self {
         let only = match kind {
             SessionKind::Stateful => None,
             SessionKind::HttpSse => Some(STANDALONE),
         };
-        let key: Arc<str> = key.into();
-        let store = config.streams.event_store.clone().filter(|_| kind == SessionKind::Stateful);
-        let log = SessionLog::new(store.clone(), caller.owner(), Arc::clone(&key));
-        Arc::new(Self {
+        Self {
             kind,
-            key,
+            key: Arc::clone(log.session()),
             caller: caller.clone(),
             idle: config.limits.session_idle,
-            store,
+            store: log.store().cloned(),
+            holding: None,
             reconnect_window: config.streams.reconnect_window,
             version: OnceLock::new(),
             needed: OnceLock::new(),
@@ -103,9 +112,10 @@ impl HttpSession {
                 inbox: VecDeque::new(),
                 reader: None,
                 ended: false,
+                is_lost: false,
                 last_used: Instant::now(),
             }),
-        })
+        }
     }
 
     pub(crate) fn key(&self) -> &str {
@@ -133,8 +143,17 @@ impl HttpSession {
 
     /// Adds scopes that a request has needed.
     pub(crate) fn needs(&self, scopes: &Scopes) {
-        if !scopes.is_empty() {
-            self.needed.get_or_init(NeededScopes::default).add(scopes);
+        if scopes.is_empty() {
+            return;
+        }
+        let needed = self.needed.get_or_init(NeededScopes::default);
+        match &self.holding {
+            Some(holding) if !needed.get().include(scopes) => {
+                needed.add(scopes);
+                holding.keep_scopes(&needed.get());
+            }
+            Some(_) => {}
+            None => needed.add(scopes),
         }
     }
 
@@ -332,12 +351,18 @@ impl HttpSession {
 
     /// The session's task has ended: no more messages will be sent.
     fn close(&self) {
-        let wakers = {
+        if !self.is_here() {
+            self.lose();
+        }
+        let (wakers, is_lost) = {
             let mut state = self.state();
             state.ended = true;
             state.inbox.clear();
-            state.streams.close()
+            (state.streams.close(), state.is_lost)
         };
+        if let Some(holding) = self.holding.as_ref().filter(|_| !is_lost) {
+            holding.close();
+        }
         self.inbox_slots.close();
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -367,68 +392,4 @@ fn cancellation(request: &RequestId) -> Posted {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Weak;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use protomcp_server::{FencingToken, StoreAnswer};
-    use protomcp_transport::{Sink, Transport};
-    use protomcp_types::Params;
-
-    use super::*;
-    use crate::http_session::transport::SessionTransport;
-    use crate::store::{Entry, EventKey, Replayed, StreamLog};
-
-    /// Counts events, which it is given while the session is locked.
-    #[derive(Debug, Default)]
-    struct Counting {
-        session: OnceLock<Weak<HttpSession>>,
-        events: AtomicUsize,
-    }
-
-    impl EventStore for Counting {
-        fn append(&self, _: &Owner, _: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
-            let session = self.session.get().and_then(Weak::upgrade).unwrap();
-            assert!(session.state.try_lock().is_err(), "a connection may look for event {} already", key.number);
-            if let Entry::Event { .. } = entry {
-                self.events.fetch_add(1, Ordering::Relaxed);
-            }
-            Write::Done(Ok(()))
-        }
-
-        fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> StoreAnswer<'a, Replayed> {
-            Box::pin(std::future::ready(Ok(Replayed::Unknown)))
-        }
-
-        fn log<'a>(&'a self, _: &'a str, _: FencingToken) -> StoreAnswer<'a, Vec<StreamLog>> {
-            Box::pin(std::future::ready(Ok(Vec::new())))
-        }
-
-        fn forget(&self, _: &str, _: FencingToken) {}
-    }
-
-    #[tokio::test]
-    async fn an_event_is_kept_before_another_connection_looks_for_it() {
-        let store = Arc::new(Counting::default());
-        let mut config = Config::default();
-        config.streams.event_store = Some(Arc::clone(&store) as _);
-        let session = HttpSession::new(SessionKind::Stateful, "s".into(), &Caller::default(), &config);
-        store.session.set(Arc::downgrade(&session)).unwrap();
-        let (stream_ref, _) = session.listen().unwrap();
-        let (_source, mut sink) = SessionTransport(Arc::clone(&session)).split();
-        sink.send(Message::notification("n", Params::Absent), None).unwrap();
-        assert_eq!(store.events.load(Ordering::Relaxed), 1);
-        assert!(matches!(session.next(stream_ref, Waker::noop()), Next::Event(1, _)));
-    }
-
-    #[tokio::test]
-    async fn the_server_knows_who_asks() {
-        let of = |principal| {
-            let caller = Caller { principal, ..Caller::default() };
-            HttpSession::new(SessionKind::Stateful, "".into(), &caller, &Config::default())
-        };
-        let ann: Arc<str> = "ann".into();
-        assert_eq!(SessionTransport(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
-        assert_eq!(SessionTransport(of(None)).principal(), None);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod box_body;
 mod caller;
+mod claim_slots;
 mod config;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
@@ -22,9 +23,11 @@ pub mod fuzzing;
 mod get;
 mod guard;
 mod headers;
+mod holding;
 mod http_session;
 mod http_sse;
 mod limited_table;
+mod lookup;
 mod metrics;
 mod needed_scopes;
 mod network;
@@ -50,6 +53,7 @@ mod stateless;
 mod stateless_headers;
 mod store;
 mod streams;
+mod takeover;
 mod unread;
 
 pub use admission::Admission;

@@ -5,21 +5,19 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http::request::Parts;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use protomcp_server::{Limits, Reserved};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
-    without_byte_order_mark,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, without_byte_order_mark,
 };
 
 use crate::auth::{authorize_tasks, valid_until};
 use crate::body::SourceRequest;
-use crate::caller::Principal;
-use crate::endpoint::{Endpoint, unavailable};
+use crate::endpoint::{Endpoint, retry_soon, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::http_session::{HttpSession, SessionKind};
+use crate::lookup::{ambiguous, session};
 use crate::patience::Patience;
 use crate::pending_requests::PendingRequests;
 use crate::protocol_era::{self, Era};
@@ -31,6 +29,7 @@ use crate::stateless;
 use crate::stateless_headers;
 use crate::store::event_id;
 use crate::streams::{First, Refused};
+use crate::takeover;
 
 pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, body: Bytes) -> Response<Body> {
     let parts = Arc::clone(&source.head);
@@ -55,54 +54,37 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     }
 }
 
-/// Rejects a repeated header, because readers may take different values from it.
-fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
-    let name = repeated(&parts.headers).map_or("", HeaderName::as_str);
-    reply::bad_request(id, format!("there are several headers {name}"))
-}
-
-/// The session that a request belongs to.
-pub(crate) fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
-    if repeated(&parts.headers).is_some() {
-        return Err(Box::new(ambiguous(parts, None)));
-    }
-    let Some(key) = parts.headers.get(SESSION) else {
-        return Err(Box::new(reply::bad_request(None, "header Mcp-Session-Id is missing: initialize first")));
-    };
-    if let Some(version) = text(&parts.headers, &VERSION).filter(|version| !protocol_era::is_stateful(version)) {
-        return Err(Box::new(reply::bad_request(None, format!("unsupported protocol version {version:?}"))));
-    }
-    let principal = parts.extensions.get::<Principal>();
-    let found = key.to_str().ok().and_then(|key| endpoint.table.find(key));
-    found.filter(|session| session.kind() == SessionKind::Stateful && session.belongs_to(principal)).ok_or_else(|| {
-        Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session: initialize again"))
-    })
-}
-
 async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
     let parts = &*source.head;
     let meta = endpoint.sessions.meta_of(&request.params);
-    match protocol_era::of(&request.method, meta.members(), text(&parts.headers, &VERSION)) {
-        Era::Stateless => stateless::serve(endpoint, source, &meta, request).await,
-        Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
+    let era = protocol_era::of(&request.method, meta.members(), text(&parts.headers, &VERSION));
+    if era == Era::Stateless {
+        return stateless::serve(endpoint, source, &meta, request).await;
+    }
+    if repeated(&parts.headers).is_some() {
+        return ambiguous(parts, Some(request.id));
+    }
+    match session(endpoint, parts).await {
         // A request that names an open session does not begin another one.
-        Era::Handshake if session(endpoint, parts).is_err() => handshake(endpoint, source, request).await,
-        Era::Handshake | Era::Session => match session(endpoint, parts) {
-            Ok(session) if let Err(refusal) = authorize_tasks(&endpoint.config, parts, &request, &session.needed()) => {
-                *refusal
-            }
-            Ok(session) => match ask(session, source, request).await {
-                Ok(handle) => respond(endpoint, handle, Some(&endpoint.patience), false).await,
-                Err(refusal) => *refusal,
-            },
+        Err(_) if era == Era::Handshake => handshake(endpoint, source, request).await,
+        Ok(session) if let Err(refusal) = authorize_tasks(&endpoint.config, parts, &request, &session.needed()) => {
+            *refusal
+        }
+        Ok(session) => match ask(session, source, request).await {
+            Ok(handle) => respond(endpoint, handle, Some(&endpoint.patience), false).await,
             Err(refusal) => *refusal,
         },
+        Err(refusal) => *refusal,
     }
 }
 
 /// Begins a session, which is removed unless the handshake succeeds.
 async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
-    let session = match endpoint.begin(SessionKind::Stateful, &source.head) {
+    let begun = match &endpoint.config.leases {
+        Some(keeper) => Box::pin(takeover::open(endpoint, keeper, &source.head)).await,
+        None => endpoint.begin(SessionKind::Stateful, &source.head),
+    };
+    let session = match begun {
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };
@@ -111,12 +93,12 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
         Err(refusal) => *refusal,
     };
     match session.version() {
-        Some(_) => {
+        Some(_) if !session.is_lost() => {
             let key = HeaderValue::from_str(session.key()).expect("a key is visible ASCII");
             response.headers_mut().insert(SESSION, key);
         }
-        None => {
-            endpoint.table.remove(session.key());
+        Some(_) | None => {
+            endpoint.table.remove_session(&session);
             session.end();
         }
     }
@@ -125,17 +107,17 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
 
 /// Delivers a request to its session, and returns the stream of the answer.
 async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request) -> Result<StreamHandle, Refusal> {
-    let stream_ref = session.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
+    let stream_ref = session.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(&session, refused)))?;
     let handle = StreamHandle::new(session, stream_ref, valid_until(&source.head));
     let requests = [request.id.clone()];
     if !PendingRequests::new(&handle.session, &requests, source).deliver(request.into()).await {
-        return Err(Box::new(session_ended()));
+        return Err(Box::new(session_ended(&handle.session)));
     }
     Ok(handle)
 }
 
 /// Accepts a message that needs no answer.
-async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -> Response<Body> {
+async fn notify(endpoint: &Arc<Endpoint>, source: &SourceRequest, message: Message) -> Response<Body> {
     let parts = &*source.head;
     // MCP 2026-07-28 has neither a session that a notification could belong to, nor answers to questions.
     if protocol_era::is_sessionless(&parts.headers)
@@ -146,12 +128,12 @@ async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -
             Err(error) => reply::refuse(stateless_headers::status(&error), None, error),
         };
     }
-    match session(endpoint, parts) {
+    match session(endpoint, parts).await {
         Ok(session) => {
             if session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
                 reply::empty(StatusCode::ACCEPTED)
             } else {
-                session_ended()
+                session_ended(&session)
             }
         }
         Err(refusal) => *refusal,
@@ -160,12 +142,12 @@ async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -
 
 /// Accepts several messages, which MCP 2025-03-26 allows.
 async fn batch(
-    endpoint: &Endpoint,
+    endpoint: &Arc<Endpoint>,
     source: &SourceRequest,
     messages: Vec<Result<Message, Malformed>>,
 ) -> Response<Body> {
     let parts = &*source.head;
-    let session = match session(endpoint, parts) {
+    let session = match session(endpoint, parts).await {
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };
@@ -202,13 +184,13 @@ async fn batch(
     } else {
         match session.open(&requests.iter().collect::<Vec<_>>(), answers) {
             Ok(stream_ref) => Some(StreamHandle::new(Arc::clone(&session), stream_ref, valid_until(parts))),
-            Err(refused) => return refuse(refused),
+            Err(refused) => return refuse(&session, refused),
         }
     };
     let mut delivery = PendingRequests::new(&session, &requests, source);
     for message in good {
         if !delivery.deliver(message).await {
-            return session_ended();
+            return session_ended(&session);
         }
     }
     drop(delivery);
@@ -237,13 +219,18 @@ async fn respond(
         First::Answers(answers) => answers,
         First::Events | First::Pending => return stream(endpoint, handle),
     };
+    // The client may rely on the change that an answer confirms, in another process as well.
+    if handle.session.saved().await.is_err() {
+        handle.session.lose();
+        return session_ended(&handle.session);
+    }
     let answers = answers.into_iter().map(Outgoing::into_reserved);
     let (answers, reservations): (Vec<_>, Vec<_>) =
         answers.map(|Reserved { message, reservation }| (message, reservation)).unzip();
     let pieces = match answers.first() {
         Some(_) if is_batch => sse::json_array(&answers),
         Some(answer) => sse::json(answer),
-        None if handle.session.is_over() => return session_ended(),
+        None if handle.session.is_over() => return session_ended(&handle.session),
         // The request was cancelled: the client does not wait for an answer.
         None => return reply::past_events(Vec::new()),
     };
@@ -262,18 +249,24 @@ fn stream(endpoint: &Endpoint, mut handle: StreamHandle) -> Response<Body> {
     reply::events(if opens { events.with(sse::opening(&id, endpoint.config.streams.retry)) } else { events })
 }
 
-fn refuse(refused: Refused) -> Response<Body> {
+fn refuse(session: &HttpSession, refused: Refused) -> Response<Body> {
     match refused {
         Refused::Duplicate(id) => {
             let why = format!("invalid request: id {id} is already in use");
             reply::bad_request(Some(id), why)
         }
         Refused::TooMany => unavailable("too many responses of this session are open"),
-        Refused::Closed => session_ended(),
+        Refused::Closed => session_ended(session),
     }
 }
 
 /// The session has ended while the request waited.
-fn session_ended() -> Response<Body> {
+fn session_ended(session: &HttpSession) -> Response<Body> {
+    if session.is_lost() {
+        return retry_soon(
+            "another process of this server may serve the session now, and the call may have had effects: send it \
+             again if that is safe",
+        );
+    }
     reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over: initialize again")
 }

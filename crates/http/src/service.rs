@@ -250,7 +250,7 @@ async fn route<B: http_body::Body>(
         Method::POST => {}
         Method::GET | Method::DELETE => {
             return match endpoint.authenticate(&mut parts).await {
-                Ok(()) if parts.method == Method::DELETE => delete::delete(endpoint, &parts),
+                Ok(()) if parts.method == Method::DELETE => delete::delete(endpoint, &parts).await,
                 Ok(()) if http_sse::is_meant(endpoint, &parts) => http_sse::get(endpoint, &parts),
                 Ok(()) => get::get(endpoint, &parts).await,
                 Err(refusal) => *refusal,

@@ -4,13 +4,14 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use protomcp_server::{FencingToken, Owner, Reserved};
-use protomcp_types::{JsonBuf, Message, RequestId, Response};
+use protomcp_types::{ErrorObject, JsonBuf, Message, RequestId, Response};
 
+use crate::holding::Holding;
 use crate::reserved::hold;
 use crate::sse;
-use crate::store::{Entry, EventKey, EventStore, StoredEvent, Write, event_id};
+use crate::store::{Entry, EventKey, EventStore, StoredEvent, StreamLog, Write, event_id};
 use crate::streams::event_log::EventLog;
-use crate::streams::stream_id::StreamId;
+use crate::streams::stream_id::{STANDALONE, StreamId};
 
 /// A message for the client.
 #[derive(Debug)]
@@ -56,12 +57,50 @@ pub(crate) struct SessionLog {
     owner: Owner,
     session: Arc<str>,
     token: FencingToken,
+    /// `None`: no other process can take the session over.
+    holding: Option<Arc<Holding>>,
 }
 
 impl SessionLog {
-    /// The log of the first holder of a session.
+    /// The log of a session of this process alone.
     pub(crate) fn new(store: Option<Arc<dyn EventStore>>, owner: Owner, session: Arc<str>) -> Self {
-        Self { store, owner, session, token: FencingToken::FIRST }
+        Self { store, owner, session, token: FencingToken::FIRST, holding: None }
+    }
+
+    /// The log of a session that this process holds.
+    pub(crate) fn held(store: Option<Arc<dyn EventStore>>, owner: Owner, holding: &Arc<Holding>) -> Self {
+        let (session, token) = (Arc::clone(holding.session()), holding.token());
+        Self { store, owner, session, token, holding: Some(Arc::clone(holding)) }
+    }
+
+    /// The store of the events.
+    pub(crate) fn store(&self) -> Option<&Arc<dyn EventStore>> {
+        self.store.as_ref()
+    }
+
+    /// The session.
+    pub(crate) fn session(&self) -> &Arc<str> {
+        &self.session
+    }
+
+    /// Answers the requests that the holder before has left, each in its stream, and ends these streams. Returns the
+    /// writes, and the number of the next event of the standalone stream if it has begun.
+    pub(crate) fn answer_left(&mut self, streams: Vec<StreamLog>) -> (Vec<Write>, Option<u64>) {
+        let (mut writes, mut standalone) = (Vec::new(), None);
+        for StreamLog { stream, mut last, requests } in streams {
+            if stream == STANDALONE {
+                standalone = Some(last + 1);
+                continue;
+            }
+            for request in requests {
+                last += 1;
+                let mut answer = Outgoing::from(Reserved::from(Message::error(Some(request), holder_gone())));
+                self.event(stream, last, &mut answer);
+                writes.extend(answer.event.map(|(_, write)| write));
+            }
+            self.ended(stream, last);
+        }
+        (writes, standalone)
     }
 
     fn append(&self, store: &dyn EventStore, stream: StreamId, number: u64, entry: Entry<'_>) -> Write {
@@ -88,6 +127,10 @@ impl EventLog<Outgoing> for SessionLog {
                 Message::Request(_) | Message::Notification(_) => None,
             };
             let write = self.append(store, stream, number, Entry::Event { event: &event, answers });
+            let write = match &self.holding {
+                Some(holding) if answers.is_some() && holding.is_saving() => after_save(holding, write),
+                Some(_) | None => write,
+            };
             message.event = Some((event, write));
             // Its text replaces a result, whose bytes are reserved once.
             if let Message::Response(response) = &mut message.reserved.message {
@@ -103,10 +146,40 @@ impl EventLog<Outgoing> for SessionLog {
         }
     }
 
+    /// Another process may serve the session, and needs its log.
+    fn lost(&mut self) {
+        self.store = None;
+    }
+
     /// No client can reconnect to an ended session.
     fn closed(&mut self) {
         if let Some(store) = self.store.take() {
             store.forget(&self.session, self.token);
         }
     }
+}
+
+/// A write that is over when the state of the session is saved as well: an answer follows the change that it confirms.
+fn after_save(holding: &Arc<Holding>, write: Write) -> Write {
+    let holding = Arc::clone(holding);
+    Write::Pending(Box::pin(async move {
+        holding.saved().await?;
+        match write {
+            Write::Done(written) => written,
+            Write::Pending(write) => write.await,
+        }
+    }))
+}
+
+/// The answer to a request whose call has ended with its process. It may have had effects.
+fn holder_gone() -> ErrorObject {
+    let message = "the process that served the call has ended before its answer, and the call may have had effects";
+    let suggestion = "call again if that is safe";
+    let error = JsonBuf::object()
+        .text("error_code", "REPLICA_GONE")
+        .text("message", message)
+        .text("suggestion", suggestion)
+        .boolean("retryable", true);
+    let data = JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw();
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }

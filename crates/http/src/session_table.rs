@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use protomcp_fair::{LeftOut, LogRate};
 use tokio::time::Instant;
 
+use crate::claim_slots::ClaimSlots;
 use crate::http_session::HttpSession;
 use crate::limited_table::{Admission, LimitedTable};
 
@@ -15,6 +16,8 @@ use crate::limited_table::{Admission, LimitedTable};
 #[derive(Debug)]
 pub(crate) struct SessionTable {
     open: Mutex<Open>,
+    /// The sessions that are taken over from other processes.
+    pub(crate) claims: ClaimSlots,
     evictions: LogRate,
 }
 
@@ -27,7 +30,7 @@ struct Open {
 impl SessionTable {
     pub(crate) fn new(limit: usize) -> Self {
         let open = Open { numbers: HashMap::new(), sessions: LimitedTable::new(limit) };
-        Self { open: Mutex::new(open), evictions: LogRate::default() }
+        Self { open: Mutex::new(open), claims: ClaimSlots::default(), evictions: LogRate::default() }
     }
 
     pub(crate) fn find(&self, key: &str) -> Option<Arc<HttpSession>> {
@@ -69,6 +72,16 @@ impl SessionTable {
         open.sessions.remove(number)
     }
 
+    /// Forgets this session, and no other one with its key.
+    pub(crate) fn remove_session(&self, session: &Arc<HttpSession>) {
+        let mut open = self.open();
+        let Some(number) = open.numbers.get(session.key()).copied() else { return };
+        if open.sessions.get(number).is_some_and(|found| Arc::ptr_eq(found, session)) {
+            open.numbers.remove(session.key());
+            open.sessions.remove(number);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.open().sessions.len()
     }
@@ -78,6 +91,9 @@ impl SessionTable {
     }
 }
 
+/// The length of a key.
+const KEY_LENGTH: usize = 32;
+
 /// An id that cannot be guessed: 192 random bits, as visible ASCII.
 ///
 /// # Errors
@@ -86,6 +102,11 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
     let mut bits = [0; 24];
     getrandom::fill(&mut bits)?;
     Ok(URL_SAFE_NO_PAD.encode(bits).into())
+}
+
+/// True if the text may be a key that a process of this server has made.
+pub(crate) fn is_key(text: &str) -> bool {
+    text.len() == KEY_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 #[cfg(test)]
@@ -160,6 +181,10 @@ mod tests {
     fn keys_are_long_and_never_the_same() {
         let keys: std::collections::HashSet<_> = (0..1000).map(|_| new_key().unwrap()).collect();
         assert_eq!(keys.len(), 1000);
-        assert!(keys.iter().all(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_graphic())));
+        assert!(keys.iter().all(|key| is_key(key) && key.bytes().all(|byte| byte.is_ascii_graphic())));
+        for text in ["", "x", "0123456789012345678901234567890", "012345678901234567890123456789012"] {
+            assert!(!is_key(text), "{text}");
+        }
+        assert!(!is_key("0123456789012345678901234567890/"));
     }
 }

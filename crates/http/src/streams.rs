@@ -106,6 +106,13 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         }
     }
 
+    /// Continues a session of another process. `first` is the number of the next stream, and `standalone` the number of
+    /// the next event of the standalone stream if it has begun.
+    pub(crate) fn restore(&mut self, first: StreamId, standalone: Option<u64>) {
+        self.next = first;
+        self.open.extend(standalone.map(|next| (STANDALONE, Stream::restored(next))));
+    }
+
     /// Opens a stream for these requests, with a connection that waits for their answers. Some answers may be there
     /// already.
     pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<M>) -> Result<StreamRef, Refused> {
@@ -189,6 +196,9 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
 
     /// Queues a message for the client, and returns the waker of its connection.
     pub(crate) fn route(&mut self, message: M, during: Option<&RequestId>) -> Option<Waker> {
+        if self.closed {
+            return None;
+        }
         let is_answer = matches!(message.borrow(), Message::Response(_));
         let owner = match during {
             Some(request) if is_answer => self.owners.remove(request),
@@ -345,6 +355,12 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         self.log.closed();
         self.owners.clear();
         self.open.values_mut().filter_map(|stream| stream.waker.take()).collect()
+    }
+
+    /// Like [`Streams::close`], for a session that another process may serve: its log is needed there.
+    pub(crate) fn lose(&mut self) -> Vec<Waker> {
+        self.log.lost();
+        self.close()
     }
 
     fn at(&mut self, stream_ref: StreamRef) -> Option<&mut Stream<M>> {

@@ -122,6 +122,9 @@ async fn an_event_that_is_not_stored_is_not_sent() {
         stage.store.end_write(Err(error));
         assert_eq!(poll(&mut events), Poll::Ready(None));
         assert_eq!(stage.session.is_over(), is_over, "{error}");
+        drop(stage.sink);
+        let is_forgotten = stage.store.forgotten.get().is_some();
+        assert_eq!(is_forgotten, !is_over, "{error}: another process needs the log");
     }
 }
 

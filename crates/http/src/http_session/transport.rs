@@ -6,10 +6,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use protomcp_server::{Extensions, Reservation, Reserved};
+use protomcp_server::{Extensions, Reservation, Reserved, RestoredSession, SessionState};
 use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, ProtocolVersion, RequestId};
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{HttpSession, Posted};
 use crate::body::SourceRequest;
@@ -25,6 +26,8 @@ pub(crate) struct SessionSource {
     source: Option<SourceRequest>,
     /// The time to check for an idle session.
     expiry: Pin<Box<Sleep>>,
+    /// Over when another process may serve the session; `None`: none can, or one may.
+    lost: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
 }
 
 pub(crate) struct SessionSink(Arc<HttpSession>);
@@ -47,7 +50,8 @@ impl Transport for SessionTransport {
 
     fn split(self) -> (SessionSource, SessionSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
-        (SessionSource { session: Arc::clone(&self.0), source: None, expiry }, SessionSink(self.0))
+        let lost = self.0.holding.as_ref().map(|holding| Box::pin(holding.lost().clone().cancelled_owned()));
+        (SessionSource { session: Arc::clone(&self.0), source: None, expiry, lost }, SessionSink(self.0))
     }
 }
 
@@ -63,6 +67,10 @@ impl Source for SessionSource {
 
 impl SessionSource {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
+        if self.lost.as_mut().is_some_and(|lost| lost.as_mut().poll(cx).is_ready()) {
+            self.lost = None;
+            self.session.lose();
+        }
         if let Poll::Ready(arrived) = self.session.poll_received(cx.waker()) {
             return Poll::Ready(Ok(arrived.map(|Posted { received, source }| {
                 self.source = source;
@@ -124,6 +132,20 @@ impl Delivery for SessionSink {
     fn negotiated(&mut self, version: ProtocolVersion) {
         // A session has one handshake.
         self.0.version.get_or_init(|| version);
+    }
+
+    fn restored(&mut self) -> Option<RestoredSession> {
+        self.0.holding.as_ref()?.take_restored()
+    }
+
+    fn keeps_state(&self) -> bool {
+        self.0.holding.is_some()
+    }
+
+    fn keep(&mut self, state: SessionState) {
+        if let Some(holding) = &self.0.holding {
+            holding.keep(state);
+        }
     }
 
     fn request_cancelled(&mut self, request: &RequestId) {

@@ -15,6 +15,9 @@ pub(crate) trait EventLog<M> {
     /// The event with the number `last` was the last one.
     fn ended(&mut self, stream: StreamId, last: u64);
 
+    /// Another process may serve the session: nothing is noted from here on.
+    fn lost(&mut self) {}
+
     /// The session has ended.
     fn closed(&mut self);
 }

@@ -75,6 +75,11 @@ impl<M: Borrow<Message>> Stream<M> {
         }
     }
 
+    /// A stream of events that another process has begun.
+    pub(super) fn restored(next: u64) -> Self {
+        Self { phase: Phase::Streaming, next, ..Self::new(0, Vec::new()) }
+    }
+
     /// The response becomes a stream of events: those that wait get their numbers.
     pub(super) fn begin(&mut self, id: StreamId, log: &mut impl EventLog<M>) {
         (self.phase, self.next) = (Phase::Streaming, 1);

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use protomcp_types::{JsonBuf, Params, RequestId};
 
 use super::queue::{MAX_QUEUED, MAX_QUEUED_BYTES};
+use super::stream_id::first_of;
 use super::*;
 
 fn id(number: u64) -> RequestId {
@@ -408,4 +409,22 @@ proptest! {
         host.arrive();
         prop_assert_eq!(host.read, said);
     }
+}
+
+#[test]
+fn another_holder_continues_the_numbers() {
+    let mut game = Game::new();
+    game.0.restore(first_of(2), Some(7));
+    let listening = game.0.attach(STANDALONE).unwrap();
+    game.say(notice("a"), None);
+    assert_eq!(game.rest(listening), "7:a …");
+    let stream_ref = game.open(&[1]).unwrap();
+    assert!(stream_ref.stream == first_of(2) && first_of(1) == FIRST && first_of(3) > first_of(2));
+    // Nothing is sent from the time at which another process may serve the session.
+    game.0.stream(stream_ref);
+    drop(game.0.lose());
+    game.say(notice("b"), Some(1));
+    game.say(notice("c"), None);
+    game.say(answer(1), Some(1));
+    assert_eq!((game.rest(stream_ref), game.rest(listening)), ("end".to_owned(), "end".to_owned()));
 }

@@ -31,5 +31,6 @@ mod resume;
 mod safety;
 mod sessions;
 mod sharing;
+mod takeover;
 #[cfg(feature = "tls")]
 mod tls;

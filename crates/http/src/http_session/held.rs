@@ -1,0 +1,87 @@
+//! A session that other processes can take over.
+
+use std::sync::{Arc, OnceLock};
+use std::task::Waker;
+
+use protomcp_auth::Scopes;
+use protomcp_server::StoreError;
+use protomcp_types::ProtocolVersion;
+
+use super::{HttpSession, SessionKind, cancellation};
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::holding::Holding;
+use crate::session_log::SessionLog;
+use crate::streams::stream_id::first_of;
+
+/// The part of a session that a process takes over from another one.
+#[derive(Debug)]
+pub(crate) struct Continued {
+    pub(crate) version: ProtocolVersion,
+    /// The scopes that requests have needed.
+    pub(crate) scopes: Scopes,
+    /// The number of the next event of the standalone stream, if it has begun.
+    pub(crate) standalone: Option<u64>,
+}
+
+impl HttpSession {
+    /// A session that other processes can take over. `continued`: it was taken over from another process.
+    pub(crate) fn held(
+        holding: Arc<Holding>,
+        log: SessionLog,
+        caller: &Caller,
+        config: &Config,
+        continued: Option<Continued>,
+    ) -> Arc<Self> {
+        let mut session = Self::of(SessionKind::Stateful, log, caller, config);
+        if let Some(Continued { version, scopes, standalone }) = continued {
+            session.version = OnceLock::from(version);
+            session.needs(&scopes);
+            session.state().streams.restore(first_of(holding.token().get()), standalone);
+        }
+        session.holding = Some(holding);
+        Arc::new(session)
+    }
+
+    /// True if this process may serve the session.
+    pub(crate) fn is_here(&self) -> bool {
+        self.holding.as_ref().is_none_or(|holding| holding.is_held())
+    }
+
+    /// Waits until other processes can take the session over with its latest state.
+    ///
+    /// # Errors
+    /// [`StoreError::Fenced`]: another process may serve the session.
+    pub(crate) async fn saved(&self) -> Result<(), StoreError> {
+        match &self.holding {
+            Some(holding) if holding.is_saving() => holding.saved().await,
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Another process may serve the session: it ends here, and its record and its log stay. Open requests are
+    /// cancelled, and their answers are dropped.
+    pub(crate) fn lose(&self) {
+        let (wakers, reader) = {
+            let mut state = self.state();
+            if state.is_lost {
+                return;
+            }
+            let cancelled: Vec<_> = state.streams.unanswered_requests().map(cancellation).collect();
+            state.inbox = cancelled.into();
+            (state.ended, state.is_lost) = (true, true);
+            (state.streams.lose(), state.reader.take())
+        };
+        tracing::debug!("a session ends here: another process may serve it");
+        if let Some(holding) = &self.holding {
+            holding.lost().cancel();
+        }
+        self.inbox_slots.close();
+        wakers.into_iter().chain(reader).for_each(Waker::wake);
+    }
+
+    /// True if the session has ended here because another process may serve it.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state().is_lost
+    }
+}
