@@ -148,7 +148,7 @@ impl LeaseStore for Link {
     /// The answer takes a while, as from another machine.
     fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
         self.0.claims.fetch_add(1, Ordering::SeqCst);
-        self.reach(|shared| {
+        self.reach(move |shared| {
             Box::pin(async move {
                 for _ in 0..100 {
                     yield_now().await;
@@ -164,7 +164,7 @@ impl LeaseStore for Link {
         token: FencingToken,
         snapshot: &'a SessionSnapshot,
     ) -> StoreAnswer<'a, bool> {
-        self.reach(|shared| {
+        self.reach(move |shared| {
             Box::pin(async move {
                 for _ in 0..100 {
                     yield_now().await;
@@ -179,7 +179,7 @@ impl LeaseStore for Link {
     }
 
     fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
-        self.reach(|shared| {
+        self.reach(move |shared| {
             Box::pin(async move {
                 let closed = shared.leases.close(session, token).await;
                 self.0.closed.notify_one();
