@@ -1,8 +1,9 @@
 //! Tools that are hidden, and lists of sessions.
 
-use protomcp_server::Context;
+use protomcp_server::{Context, Handler, Router, Server};
 use protomcp_testing::run_paused;
 use protomcp_typed::{DefinitionError, Registry, SelectionError, Tool, ToolChange, ToolSelection};
+use protomcp_types::RawJson;
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -141,5 +142,24 @@ fn a_change_after_the_end_of_its_session_has_no_effect() {
         // A selection of the session would stay for ever.
         assert_eq!(selection.enable(&context, ["look"]).await.unwrap(), ["open"]);
         assert_eq!(selection.active(&context).await.unwrap(), ["open"]);
+    });
+}
+
+#[test]
+fn the_list_of_a_session_moves_to_another_process() {
+    run_paused(async {
+        let (here, there) = (vault(&ToolSelection::default()), vault(&ToolSelection::default()));
+        let (first, second) = (here.server(), there.server());
+        let (mut one, mut other) = (Host::connect(&first).await, Host::connect(&second).await);
+        let view = |server: &Server<Router<Registry>>| server.handle().views().pop().unwrap();
+        assert_eq!(here.session_selection(view(&first).id), None, "it sees the list of all");
+        assert_eq!(one.text("open", json!({})).await, "close look");
+        let selection = here.session_selection(view(&first).id);
+        there.session_restored(&view(&second), None);
+        assert_eq!(names(&mut other).await, ["open"]);
+        there.session_restored(&view(&second), selection.as_ref());
+        assert_eq!(names(&mut other).await, ["close", "look"]);
+        there.session_restored(&view(&second), Some(&RawJson::text("of a later version")));
+        assert_eq!(names(&mut other).await, ["close", "look"]);
     });
 }
