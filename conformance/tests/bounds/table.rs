@@ -94,7 +94,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("answers that wait for a client to come back", "{crates/http/src/streams.rs MAX_DETACHED count} of a session", ""),
     (
         "events kept for clients that come back",
-        "{crates/http/src/store/memory.rs EVENTS count} of a session, {crates/http/src/store/memory.rs BYTES bytes} of all; the caller with most gives way",
+        "{crates/http/src/store/memory.rs EVENTS count} of each stream without an end, as many of the other streams of a session together, {crates/http/src/store/memory.rs BYTES bytes} of all; the caller with most gives way",
         "",
     ),
     (

@@ -11,14 +11,18 @@ use protomcp_server::{FencingToken, Owner, StoreAnswer, StoreError};
 use protomcp_types::RequestId;
 
 use crate::store::{Entry, EventKey, EventStore, Replayed, StoredEvent, StreamLog, Write};
+use crate::streams::queue::MAX_QUEUED;
 
-/// Keeps events in memory. At the limit, it drops the oldest event of the session that keeps most bytes, of the owner
-/// that keeps most. The streams without an end are not counted: the server limits them.
+/// Keeps events in memory. Two limits bound them: a number of events of each stream, so that a busy stream takes nothing
+/// from another one, and the bytes of all sessions. The streams without an end are not counted: the server limits them.
+/// The streams of a session that have ended share the number of one stream. A stream, or the ended ones together, drop
+/// their oldest events. At the limit of bytes, the session that keeps most bytes, of the owner that keeps most, drops the
+/// oldest event of its ended streams, then of its largest stream.
 ///
 /// It knows the token of a session as long as it keeps an event or a stream of it.
 #[derive(Debug)]
 pub struct MemoryStore {
-    per_session: usize,
+    per_stream: usize,
     bytes: usize,
     kept: Mutex<Kept>,
 }
@@ -39,15 +43,23 @@ struct Session {
     token: FencingToken,
     /// The streams without an end.
     open: BTreeMap<u64, Open>,
-    /// Oldest first.
-    events: VecDeque<Stored>,
+    /// The events of the other streams.
+    ended: Events,
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Open {
     last: u64,
     requests: Vec<RequestId>,
+    events: Events,
+}
+
+/// Events, oldest first, and their bytes.
+#[derive(Debug, Default)]
+struct Events {
+    stored: VecDeque<Stored>,
+    bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -65,11 +77,12 @@ struct Stored {
 }
 
 impl MemoryStore {
-    /// Keeps `per_session` events of each session, and `bytes` bytes of all sessions together. A larger event is not
-    /// kept.
+    /// Keeps `per_stream` events of each stream without an end, as many of all ended streams of a session, and `bytes`
+    /// bytes of all sessions together. A larger event is not kept. A stream has up to 256 messages that wait for an
+    /// absent client: with `per_stream` below 512, they may take the place of those that the client has missed.
     #[must_use]
-    pub fn new(per_session: usize, bytes: usize) -> Self {
-        Self { per_session, bytes, kept: Mutex::default() }
+    pub fn new(per_stream: usize, bytes: usize) -> Self {
+        Self { per_stream, bytes, kept: Mutex::default() }
     }
 
     /// The number of bytes of the kept events.
@@ -83,13 +96,16 @@ impl MemoryStore {
     }
 }
 
-/// The events of one session that are kept by default.
-const EVENTS: usize = 256;
+/// The events of one stream that are kept by default: those that wait for an absent client, and as many that were sent to
+/// it before.
+const EVENTS: usize = 512;
+
+const _: () = assert!(EVENTS >= 2 * MAX_QUEUED, "what waits takes the place of what a client may have missed");
 
 /// The bytes of all sessions' events that are kept by default.
 const BYTES: usize = 64 << 20;
 
-/// 256 events of each session, 64 MiB of all.
+/// 512 events of each stream, 64 MiB of all sessions.
 impl Default for MemoryStore {
     fn default() -> Self {
         Self::new(EVENTS, BYTES)
@@ -104,10 +120,7 @@ impl EventStore for MemoryStore {
             Some((session, _)) => Arc::clone(session),
             None => key.session.into(),
         };
-        kept.write(owner, token, &session, |session| session.add(key, entry));
-        if kept.sessions.get(&session).is_some_and(|session| session.events.len() > self.per_session) {
-            kept.pop(&session);
-        }
+        kept.write(owner, token, &session, |session| session.add(key, entry, self.per_stream));
         while kept.bytes > self.bytes
             && let Some(session) = kept.largest()
         {
@@ -129,7 +142,7 @@ impl EventStore for MemoryStore {
                 session.token = token;
                 let open = session.open.iter();
                 Ok(open
-                    .map(|(stream, Open { last, requests })| StreamLog {
+                    .map(|(stream, Open { last, requests, .. })| StreamLog {
                         stream: *stream,
                         last: *last,
                         requests: requests.clone(),
@@ -160,7 +173,7 @@ impl Kept {
         self.change(&owner, key, change);
     }
 
-    /// Drops the oldest event of a session.
+    /// Drops an event of a session.
     fn pop(&mut self, session: &Arc<str>) {
         let Some(owner) = self.sessions.get(session).map(|session| session.owner.clone()) else { return };
         self.change(&owner, session, Session::pop);
@@ -179,7 +192,7 @@ impl Kept {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let before = session.bytes;
         change(session);
-        let (after, is_gone) = (session.bytes, session.events.is_empty() && session.open.is_empty());
+        let (after, is_gone) = (session.bytes, session.ended.stored.is_empty() && session.open.is_empty());
         let holder = self.holders.entry(owner.clone()).or_default();
         self.by_bytes.remove(&(holder.bytes, owner.clone()));
         holder.sessions.remove(&(before, Arc::clone(key)));
@@ -200,32 +213,41 @@ impl Kept {
 
 impl Session {
     fn new(owner: Owner, token: FencingToken) -> Self {
-        Self { owner, token, open: BTreeMap::new(), events: VecDeque::new(), bytes: 0 }
+        Self { owner, token, open: BTreeMap::new(), ended: Events::default(), bytes: 0 }
     }
 
-    fn add(&mut self, EventKey { stream, number, .. }: EventKey<'_>, entry: Entry<'_>) {
+    fn add(&mut self, EventKey { stream, number, .. }: EventKey<'_>, entry: Entry<'_>, per_stream: usize) {
         match entry {
             Entry::Opened { requests } => {
-                let requests = requests.iter().copied().cloned().collect();
-                self.open.insert(stream, Open { last: number, requests });
+                let open = self.open.entry(stream).or_default();
+                open.last = number;
+                open.requests = requests.iter().copied().cloned().collect();
             }
             Entry::Event { event, answers } => {
-                if let Some(open) = self.open.get_mut(&stream) {
-                    open.last = number;
-                    open.requests.retain(|request| Some(request) != answers);
-                }
+                let events = match self.open.get_mut(&stream) {
+                    Some(open) => {
+                        open.last = number;
+                        open.requests.retain(|request| Some(request) != answers);
+                        &mut open.events
+                    }
+                    None => &mut self.ended,
+                };
                 self.bytes += size(event);
-                self.events.push_back(Stored { stream, number, event: event.clone() });
+                events.push(Stored { stream, number, event: event.clone() });
+                self.bytes -= events.shorten(per_stream);
             }
             Entry::Ended => {
-                self.open.remove(&stream);
+                let events = self.open.remove(&stream).map(|open| open.events.stored).unwrap_or_default();
+                events.into_iter().for_each(|stored| self.ended.push(stored));
+                self.bytes -= self.ended.shorten(per_stream);
             }
         }
     }
 
     fn replay(&self, EventKey { stream, number, .. }: EventKey<'_>, end: u64) -> Replayed {
         let open = self.open.get(&stream);
-        let mut of_stream = self.events.iter().filter(|stored| stored.stream == stream).peekable();
+        let ended = self.ended.stored.iter().filter(|stored| stored.stream == stream);
+        let mut of_stream = ended.chain(open.into_iter().flat_map(|open| &open.events.stored)).peekable();
         if open.is_none() && of_stream.peek().is_none() {
             return Replayed::Unknown;
         }
@@ -242,14 +264,40 @@ impl Session {
         }
     }
 
+    /// Drops the oldest event of the ended streams, or of the largest stream.
     fn pop(&mut self) {
-        self.bytes -= self.events.pop_front().map_or(0, |stored| size(&stored.event));
+        let largest = self.open.values_mut().map(|open| &mut open.events).max_by_key(|events| events.bytes);
+        let events = if self.ended.stored.is_empty() { largest } else { Some(&mut self.ended) };
+        self.bytes -= events.map_or(0, Events::pop);
     }
 
     fn clear(&mut self) {
         self.open.clear();
-        self.events.clear();
+        self.ended = Events::default();
         self.bytes = 0;
+    }
+}
+
+impl Events {
+    fn push(&mut self, stored: Stored) {
+        self.bytes += size(&stored.event);
+        self.stored.push_back(stored);
+    }
+
+    /// Drops the oldest event, and returns its bytes.
+    fn pop(&mut self) -> usize {
+        let bytes = self.stored.pop_front().map_or(0, |stored| size(&stored.event));
+        self.bytes -= bytes;
+        bytes
+    }
+
+    /// Drops the oldest events until this many are left. Returns their bytes.
+    fn shorten(&mut self, most: usize) -> usize {
+        let mut bytes = 0;
+        while self.stored.len() > most {
+            bytes += self.pop();
+        }
+        bytes
     }
 }
 
@@ -313,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_per_session_and_in_all_and_given_back() {
+    fn memory_is_bounded_by_events_and_bytes_and_given_back() {
         let store = MemoryStore::new(2, 10);
         for number in 1..=5 {
             keep(&store, "s", 1, number, "1");
@@ -341,21 +389,50 @@ mod tests {
         let key = |number| EventKey { session: "s", stream: 1, number };
         append(&store, "ann", key(0), Entry::Opened { requests: &[] });
         assert_eq!(replayed(&store, "s", 1, 0, 9), Replayed::Events(Vec::new()));
-        keep(&store, "s", 1, 1, "a");
-        // The events of another stream replace it.
-        keep(&store, "s", 2, 1, "x");
-        keep(&store, "s", 2, 2, "y");
+        for (number, text) in [(1, "a"), (2, "b"), (3, "c")] {
+            keep(&store, "s", 1, number, text);
+        }
         for (after, end, expected) in [
             (0, 9, Replayed::Missing),
             (0, 2, Replayed::Missing),
             (0, 1, Replayed::Events(Vec::new())),
-            (1, 9, Replayed::Events(Vec::new())),
+            (1, 3, Replayed::Events(vec![vec!["b".into()]])),
+            (3, 9, Replayed::Events(Vec::new())),
             (u64::MAX, u64::MAX, Replayed::Events(Vec::new())),
         ] {
             assert_eq!(replayed(&store, "s", 1, after, end), expected, "from {after} to {end}");
         }
-        append(&store, "ann", key(1), Entry::Ended);
+        append(&store, "ann", key(3), Entry::Ended);
+        assert_eq!(replay(&store, "s", 1, 1, 9).as_deref(), Some("bc"), "its events are kept after its end");
+        // The ended streams of a session share their places.
+        keep(&store, "s", 2, 1, "x");
+        keep(&store, "s", 2, 2, "y");
         assert_eq!(replayed(&store, "s", 1, 0, 9), Replayed::Unknown);
+    }
+
+    #[test]
+    fn a_busy_stream_takes_no_event_of_another_one() {
+        let store = MemoryStore::new(2, 10);
+        for stream in [1, 2] {
+            append(&store, "ann", EventKey { session: "s", stream, number: 0 }, Entry::Opened { requests: &[] });
+        }
+        keep(&store, "s", 1, 1, "a");
+        for number in 1..=5 {
+            keep(&store, "s", 2, number, "b");
+            keep(&store, "s", 3, number, "c");
+        }
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 0, 9).as_deref()), (5, Some("a")));
+        assert_eq!(replay(&store, "s", 2, 3, 9).as_deref(), Some("bb"));
+        // At the limit of bytes, ended streams make room first, and then the one with most bytes.
+        keep(&store, "s", 1, 2, "1234567");
+        assert_eq!((store.bytes(), replay(&store, "s", 3, 0, 9)), (10, None));
+        keep(&store, "s", 2, 6, "b");
+        assert_eq!((store.bytes(), replay(&store, "s", 2, 4, 9).as_deref()), (10, Some("bb")));
+        keep(&store, "s", 4, 1, "d");
+        assert_eq!(replay(&store, "s", 4, 0, 9), None, "it is an ended stream");
+        keep(&store, "s", 2, 7, "bb");
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 0, 9)), (10, None));
+        assert_eq!(replay(&store, "s", 1, 1, 9).as_deref(), Some("1234567"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use protomcp_types::Message;
 /// The number of messages in the queue of one stream. Beyond it, notifications for a POST are dropped, and the
 /// standalone stream loses its oldest notification. Answers and questions are never dropped; they are bounded because
 /// no requests are accepted while all of them wait for one connection ([`Streams::is_full`](super::Streams::is_full)).
-pub(super) const MAX_QUEUED: usize = 256;
+pub(crate) const MAX_QUEUED: usize = 256;
 
 /// The bytes of queued notifications at which a stream is full for them.
 pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
