@@ -1,21 +1,27 @@
 //! GET: the client opens the standalone stream, or resumes a stream.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{Response, StatusCode};
+use protomcp_server::StoreError;
+use tokio::time::timeout;
 
 use crate::auth::{authorize_reading, valid_until};
 use crate::endpoint::{Endpoint, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
-use crate::http_session::HttpSession;
+use crate::http_session::{Attached, HttpSession};
 use crate::lookup::session;
 use crate::protocol_era;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::sse;
-use crate::store::{EventKey, Replayed, event_id, parse_event_id};
+use crate::store::{EventKey, EventStore, Replayed, event_id, parse_event_id};
 use crate::streams::stream_id::STANDALONE;
+
+/// The time that the store may take to find the events that a client has missed.
+const REPLAY_LIMIT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
@@ -66,11 +72,13 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     };
     // From here on new events wait for this connection; earlier ones are in the store.
     let attached = session.attach(stream);
-    let key = session.key().to_owned();
-    let end = attached.map_or(u64::MAX, |(_, next)| next);
+    let end = attached.map_or(u64::MAX, |attached| attached.next);
     let until = valid_until(parts);
-    let handle = attached.map(|(stream_ref, _)| StreamHandle::new(Arc::clone(&session), stream_ref, until));
-    let replayed = match store.replay(EventKey { session: &key, stream, number }, end).await {
+    let place = |Attached { stream_ref, .. }| StreamHandle::new(Arc::clone(&session), stream_ref, until);
+    let handle = attached.map(place);
+    let key = EventKey { session: session.key(), stream, number };
+    let replaying = timeout(REPLAY_LIMIT, replay(&*store, key, attached));
+    let (number, replayed) = match replaying.await.unwrap_or(Err(StoreError::Unavailable)) {
         Ok(replayed) => replayed,
         Err(error) => return unavailable(&error.to_string()),
     };
@@ -96,6 +104,28 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
         }
         (None, Replayed::Events(missed)) => reply::past_events(missed),
     }
+}
+
+/// The events that a client has missed, and the number of the event that they follow. Events that were dropped because
+/// too many waited are left out if they are not kept.
+async fn replay(
+    store: &dyn EventStore,
+    key: EventKey<'_>,
+    attached: Option<Attached>,
+) -> Result<(u64, Replayed), StoreError> {
+    let Some(Attached { next: end, dropped, .. }) = attached else {
+        return Ok((key.number, store.replay(key, u64::MAX).await?));
+    };
+    let replayed = store.replay(key, end).await?;
+    let Some(number) = after_dropped(&replayed, key.number, end, dropped) else { return Ok((key.number, replayed)) };
+    tracing::warn!(from = key.number, to = number, "a stream is resumed without the events that were dropped");
+    Ok((number, store.replay(EventKey { number, ..key }, end).await?))
+}
+
+/// The event after which a replay begins that leaves out dropped events, if the replay after this one is short of them.
+pub(crate) fn after_dropped(replayed: &Replayed, number: u64, end: u64, dropped: u64) -> Option<u64> {
+    let last = dropped.min(end.saturating_sub(1));
+    (last > number && is_short(replayed, number, end)).then_some(last)
 }
 
 /// True if events between this number and `end` are missing.

@@ -63,6 +63,16 @@ pub(crate) struct HttpSession {
     state: Mutex<State>,
 }
 
+/// A stream that a connection has taken over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attached {
+    pub(crate) stream_ref: StreamRef,
+    /// The number of the next event for the connection.
+    pub(crate) next: u64,
+    /// The number of the last event that was dropped from the queue; 0: none was.
+    pub(crate) dropped: u64,
+}
+
 /// A POSTed message, and the request that it came with.
 #[derive(Debug)]
 struct Posted {
@@ -178,11 +188,17 @@ impl HttpSession {
         self.used().streams.open(requests, answers)
     }
 
-    /// Takes over a stream, and returns the number of its next event.
-    pub(crate) fn attach(&self, stream: StreamId) -> Option<(StreamRef, u64)> {
+    /// Takes over a stream.
+    pub(crate) fn attach(&self, stream: StreamId) -> Option<Attached> {
         let mut state = self.used();
         let stream_ref = state.streams.attach(stream)?;
-        Some((stream_ref, state.streams.next_number(stream).unwrap_or_default()))
+        let next = state.streams.next_number(stream).unwrap_or_default();
+        Some(Attached { stream_ref, next, dropped: state.streams.dropped(stream) })
+    }
+
+    /// True if this connection was not displaced by another one.
+    pub(crate) fn is_attached(&self, stream_ref: StreamRef) -> bool {
+        self.state().streams.is_attached(stream_ref)
     }
 
     /// Opens the standalone stream if it is not open.

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use protomcp_server::{Replies, Reserved};
 use tokio::task::AbortHandle;
 
-use crate::streams::queue::Queue;
+use crate::streams::queue::{MAX_QUEUED, Queue};
 
 /// The messages of one response that are not sent yet. Dropping it cancels the request.
 #[derive(Debug)]
@@ -39,16 +39,16 @@ struct Producer(Arc<Shared>);
 impl RequestEvents {
     /// Sends `first`, then the replies, until this time at most.
     pub(crate) fn new(first: Option<Reserved>, mut replies: Replies, until: Option<SystemTime>) -> Self {
-        let mut queue = Queue::of(Vec::new());
+        let mut queue = Queue::of(Vec::new(), MAX_QUEUED);
         if let Some(first) = first {
-            queue.push(first, false);
+            queue.push(first);
         }
         let shared = Arc::new(Shared(Mutex::new(State { queue, is_over: false, waker: None })));
         let producer = Producer(Arc::clone(&shared));
         let driver = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| replies.poll_next(cx)).await {
                 producer.0.change(|state| {
-                    state.queue.push(message, false);
+                    state.queue.push(message);
                 });
             }
         });

@@ -27,6 +27,7 @@ mod stream;
 pub(crate) mod stream_id;
 
 use crate::streams::event_log::EventLog;
+use crate::streams::queue::MAX_QUEUED;
 use crate::streams::stream::{Phase, Queued, Stream};
 use crate::streams::stream_id::{FIRST, STANDALONE, StreamId};
 
@@ -43,6 +44,8 @@ pub(crate) struct Streams<M = Message, L = ()> {
     next: StreamId,
     next_connection: u64,
     limit: usize,
+    /// The limit of the messages in the queue of a stream.
+    max_queued: usize,
     /// The only stream, if all messages leave by one.
     only: Option<StreamId>,
     /// No stream is given up before this time.
@@ -100,6 +103,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
             next: FIRST,
             next_connection: 1,
             limit,
+            max_queued: MAX_QUEUED,
             only,
             next_loss: None,
             closed: false,
@@ -110,7 +114,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
     /// the next event of the standalone stream if it has begun.
     pub(crate) fn restore(&mut self, first: StreamId, standalone: Option<u64>) {
         self.next = first;
-        self.open.extend(standalone.map(|next| (STANDALONE, Stream::restored(next))));
+        self.open.extend(standalone.map(|next| (STANDALONE, Stream::restored(next, self.max_queued))));
     }
 
     /// Opens a stream for these requests, with a connection that waits for their answers. Some answers may be there
@@ -131,7 +135,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         }
         self.next += 1;
         self.owners.extend(requests.iter().map(|request| (RequestId::clone(request), id)));
-        self.open.insert(id, Stream::new(requests.len(), answers));
+        self.open.insert(id, Stream::new(requests.len(), answers, self.max_queued));
         self.connect(id).ok_or(Refused::Closed)
     }
 
@@ -142,7 +146,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
             return None;
         }
         if id == STANDALONE {
-            let stream = self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
+            let stream = self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new(), self.max_queued));
             if stream.phase == Phase::Waiting {
                 self.log.opened(id, std::iter::empty());
                 stream.begin(id, &mut self.log);
@@ -167,6 +171,11 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
     /// True if a connection is at the standalone stream.
     pub(crate) fn has_listener(&self) -> bool {
         self.open.get(&STANDALONE).is_some_and(|stream| stream.connection != 0)
+    }
+
+    /// True if this connection is the one at its stream.
+    pub(crate) fn is_attached(&self, StreamRef { stream, connection }: StreamRef) -> bool {
+        self.open.get(&stream).is_some_and(|stream| stream.connection == connection)
     }
 
     /// The number of connections.
@@ -194,6 +203,11 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         self.open.get(&id).map(Stream::next_number)
     }
 
+    /// The number of the last event that was dropped from the queue of a stream before a connection took it; 0: none was.
+    pub(crate) fn dropped(&self, id: StreamId) -> u64 {
+        self.open.get(&id).map_or(0, |stream| stream.dropped)
+    }
+
     /// Queues a message for the client, and returns the waker of its connection.
     pub(crate) fn route(&mut self, message: M, during: Option<&RequestId>) -> Option<Waker> {
         if self.closed {
@@ -211,7 +225,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
             return None;
         }
         if id == STANDALONE {
-            self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
+            self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new(), self.max_queued));
         }
         let stream = self.open.get_mut(&id)?;
         stream.push(id, message, &mut self.log);

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::http_session::SessionKind;
+use crate::http_session::{Attached, SessionKind};
 use crate::http_session::transport::SessionTransport;
 use crate::store::memory::MemoryStore;
 use crate::store::{Entry, EventKey, EventStore, Replayed, StreamLog};
@@ -145,7 +145,7 @@ async fn an_event_for_an_absent_client_is_in_the_store() {
     let Ok(Replayed::Events(events)) = stage.store.replay(key, u64::MAX).await else { panic!("it is known") };
     assert_eq!(events.len(), 2);
     // They wait for the client as well, which has read none of them.
-    let (stream_ref, next) = stage.session.attach(0).unwrap();
+    let Attached { stream_ref, next, .. } = stage.session.attach(0).unwrap();
     assert_eq!(next, 1);
     stage.stream_ref = stream_ref;
     let mut connection = stage.events();

@@ -3,8 +3,8 @@
 //! The model numbers the messages of each stream as they are sent. In every history, an event that a client reads is
 //! the one with the next number of its stream; and when the client has fetched all that it can, it has read everything
 //! that was promised, once and in order. Only events that no client could fetch may be lost: the events of a response
-//! that broke before it was a stream of events, and those that the store has dropped, and then the client gets an
-//! error.
+//! that broke before it was a stream of events, those that the queue of the standalone stream has dropped, and those
+//! that the store has dropped, and then the client gets an error.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,64 +18,15 @@ use protomcp_server::FencingToken;
 use protomcp_types::{JsonBuf, Params};
 
 mod log;
+mod sequences;
+mod step;
 
 use self::log::{Log, texts};
+use self::step::{Step, steps};
 use super::*;
-use crate::get::is_short;
+use crate::get::{after_dropped, is_short};
 use crate::store::memory::MemoryStore;
 use crate::store::{EventKey, EventStore, Replayed};
-
-/// A step. An index selects one of the candidates.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    /// The client POSTs this many concurrent requests.
-    Post(usize),
-    /// A call reports progress.
-    Report(Index),
-    /// The session sends a notification.
-    Happen,
-    Answer(Index),
-    Cancel(Index),
-    /// A call is silent for a while.
-    Pause(Index),
-    /// The response takes too long to stay JSON.
-    Hurry(Index),
-    /// A connection takes the next message.
-    Take(Index),
-    /// Some events in flight arrive.
-    Arrive(Index),
-    /// A connection breaks, and the server notices.
-    Break(Index),
-    /// A connection breaks, and the server does not notice yet.
-    Hang(Index),
-    /// The client opens the standalone stream.
-    Listen,
-    /// The client resumes one of its streams, with the id of the last event that it has read.
-    Return(Index),
-    /// It resumes from an earlier event.
-    ReturnEarlier(Index, Index),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let index = any::<Index>;
-    let step = prop_oneof![
-        2 => (1..3_usize).prop_map(Step::Post),
-        4 => index().prop_map(Step::Report),
-        2 => Just(Step::Happen),
-        2 => index().prop_map(Step::Answer),
-        1 => index().prop_map(Step::Cancel),
-        1 => index().prop_map(Step::Pause),
-        1 => index().prop_map(Step::Hurry),
-        6 => index().prop_map(Step::Take),
-        4 => index().prop_map(Step::Arrive),
-        2 => index().prop_map(Step::Break),
-        1 => index().prop_map(Step::Hang),
-        1 => Just(Step::Listen),
-        2 => index().prop_map(Step::Return),
-        1 => (index(), index()).prop_map(|(stream, number)| Step::ReturnEarlier(stream, number)),
-    ];
-    prop::collection::vec(step, 0..120)
-}
 
 /// A connection of the client.
 struct Connection {
@@ -94,6 +45,8 @@ struct Connection {
 struct Promise {
     said: Vec<String>,
     read: BTreeMap<u64, String>,
+    /// The last event that was dropped from the queue. The client may miss it and those before.
+    dropped: u64,
     /// The client knows that it is a stream of events, and can come back to it.
     is_known: bool,
     /// No client can fetch the rest, and the rest is not promised.
@@ -112,10 +65,12 @@ struct World {
 }
 
 impl World {
-    fn new(kept: usize) -> Self {
-        let store = Arc::new(MemoryStore::new(kept, 1 << 20));
+    fn new(store: MemoryStore, max_queued: usize) -> Self {
+        let store = Arc::new(store);
+        let mut streams = Streams::new(1000, None, Log(Arc::clone(&store)));
+        streams.max_queued = max_queued;
         Self {
-            streams: Streams::new(1000, None, Log(Arc::clone(&store))),
+            streams,
             store,
             connections: Vec::new(),
             promises: BTreeMap::from([(STANDALONE, Promise { is_known: true, ..Promise::default() })]),
@@ -129,11 +84,7 @@ impl World {
         match step {
             Step::Post(count) => self.post(count as u64),
             Step::Report(index) => self.during(index, Self::report),
-            Step::Happen => {
-                let word = self.word();
-                self.promise(STANDALONE).said.push(word.clone());
-                drop(self.streams.route(Message::notification(word, Params::Absent), None));
-            }
+            Step::Happen => self.happen(),
             Step::Answer(index) => self.during(index, Self::answer),
             Step::Cancel(index) => self.during(index, |world, request| {
                 world.open.remove(&request);
@@ -210,10 +161,31 @@ impl World {
         self.connections.push(Connection { stream_ref, is_stream: false, is_dead: false, wire, last: 0 });
     }
 
+    /// The number of messages in the queue of a stream.
+    fn queued(&self, stream: StreamId) -> usize {
+        self.streams.open.get(&stream).map_or(0, |stream| stream.queue.len())
+    }
+
+    fn happen(&mut self) {
+        let word = self.word();
+        if self.queued(STANDALONE) >= self.streams.max_queued {
+            let (phase, oldest) = (self.streams.open[&STANDALONE].phase, self.streams.next_number(STANDALONE));
+            match phase {
+                // It never gets a number.
+                Phase::Waiting => drop(self.promise(STANDALONE).said.remove(0)),
+                Phase::Streaming | Phase::Lost => self.promise(STANDALONE).dropped = oldest.unwrap(),
+            }
+        }
+        self.promise(STANDALONE).said.push(word.clone());
+        drop(self.streams.route(Message::notification(word, Params::Absent), None));
+    }
+
     fn report(&mut self, request: u64) {
         let word = self.word();
         let stream = self.open[&request];
-        self.promise(stream).said.push(word.clone());
+        if self.queued(stream) < self.streams.max_queued {
+            self.promise(stream).said.push(word.clone());
+        }
         drop(self.streams.route(Message::notification(word, Params::Absent), Some(&RequestId::from(request))));
     }
 
@@ -275,9 +247,10 @@ impl World {
         for _ in 0..count {
             let connection = &mut self.connections[at];
             let Some((number, text)) = connection.wire.pop_front() else { return };
-            assert_eq!(number, connection.last + 1, "an event is missing, or comes twice");
-            connection.last = number;
             let promise = self.promises.get_mut(&connection.stream_ref.stream).unwrap();
+            assert!(number > connection.last, "an event comes twice");
+            assert!(number - 1 <= connection.last.max(promise.dropped), "an event is missing");
+            connection.last = number;
             let before = promise.read.insert(number, text.clone());
             assert!(before.is_none_or(|before| before == text), "two events have the same id");
         }
@@ -309,10 +282,16 @@ impl World {
     fn come_back(&mut self, stream: StreamId, last: u64) {
         let stream_ref = self.streams.attach(stream);
         let end = stream_ref.map_or(u64::MAX, |stream_ref| self.streams.next_number(stream_ref.stream).unwrap());
-        let replayed = self.replayed(stream, last, end);
+        let mut replayed = self.replayed(stream, last, end);
+        let mut from = last;
+        let dropped = self.streams.dropped(stream);
+        if let (Some(_), Some(number)) = (stream_ref, after_dropped(&replayed, last, end, dropped)) {
+            from = number;
+            replayed = self.replayed(stream, from, end);
+        }
         let is_refused = match stream_ref {
             None => !matches!(replayed, Replayed::Events(_)),
-            Some(_) => is_short(&replayed, last, end),
+            Some(_) => is_short(&replayed, from, end),
         };
         if is_refused {
             // The client gets an error for the missing events: the rest is no longer promised.
@@ -323,7 +302,7 @@ impl World {
             self.promise(stream).is_broken |= has_unread;
             return;
         }
-        let wire: VecDeque<_> = (last + 1..).zip(texts(replayed)).collect();
+        let wire: VecDeque<_> = (from + 1..).zip(texts(replayed)).collect();
         match stream_ref {
             Some(stream_ref) => {
                 self.connections.push(Connection { stream_ref, is_stream: true, is_dead: false, wire, last });
@@ -376,7 +355,8 @@ impl World {
             for (number, text) in &promise.read {
                 assert_eq!(Some(text), promise.said.get(usize::try_from(*number).unwrap() - 1), "stream {stream}");
             }
-            let is_whole = promise.read.len() == promise.said.len();
+            let is_read = |number| number <= promise.dropped || promise.read.contains_key(&number);
+            let is_whole = (1..=promise.said.len() as u64).all(is_read);
             assert!(is_whole || promise.is_broken, "stream {stream} has lost {:?}", promise.said);
             assert!(may_forget || is_whole || *stream != STANDALONE, "the session's own stream has lost something");
             if !may_forget && promise.is_known && !promise.is_broken {
@@ -411,18 +391,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn nothing_promised_is_lost_and_nothing_comes_twice(steps in steps()) {
-        let mut world = World::new(10_000);
-        steps.into_iter().for_each(|step| world.step(step));
-        world.settle();
-        world.check(false);
+    fn nothing_promised_is_lost_and_nothing_comes_twice(steps in steps(), max_queued in limits()) {
+        run(steps, 10_000, max_queued, false);
     }
 
     #[test]
-    fn a_forgotten_event_is_reported_as_missing(steps in steps(), kept in 1..6_usize) {
-        let mut world = World::new(kept);
-        steps.into_iter().for_each(|step| world.step(step));
-        world.settle();
-        world.check(true);
+    fn a_forgotten_event_is_reported_as_missing(steps in steps(), kept in 1..6_usize, max_queued in limits()) {
+        run(steps, kept, max_queued, true);
     }
+}
+
+/// Limits of a queue: one that is never reached, and some that often are.
+fn limits() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(MAX_QUEUED), 1..5_usize]
+}
+
+fn run(steps: Vec<Step>, kept: usize, max_queued: usize, may_forget: bool) {
+    let mut world = World::new(MemoryStore::new(kept, 1 << 20), max_queued);
+    steps.into_iter().for_each(|step| world.step(step));
+    world.settle();
+    world.check(may_forget);
 }

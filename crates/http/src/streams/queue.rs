@@ -15,29 +15,50 @@ pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
-    messages: VecDeque<M>,
+    messages: VecDeque<Weighed<M>>,
+    /// The limit of their number.
+    max: usize,
     /// Bytes of the notifications among them.
     bytes: usize,
     dropped: usize,
 }
 
+/// A message that waits. Its weight is the one that it has on its arrival.
+#[derive(Debug)]
+struct Weighed<M> {
+    /// `None`: it may not be dropped.
+    weight: Option<usize>,
+    message: M,
+}
+
 impl<M: Borrow<Message>> Queue<M> {
-    pub(crate) fn of(answers: Vec<M>) -> Self {
-        Self { messages: answers.into(), bytes: 0, dropped: 0 }
+    /// Of answers, with this limit of messages.
+    pub(crate) fn of(answers: Vec<M>, max: usize) -> Self {
+        let weighed = |message| Weighed { weight: None, message };
+        Self { messages: answers.into_iter().map(weighed).collect(), max, bytes: 0, dropped: 0 }
     }
 
-    /// Queues a message, and drops those beyond the limit: the oldest notifications if `drop_oldest`, otherwise this
-    /// one. Returns the queued message, if it is not dropped.
-    pub(crate) fn push(&mut self, message: M, drop_oldest: bool) -> Option<&mut M> {
+    /// Queues a message, unless it is beyond the limit. Returns the queued message, if it is not dropped.
+    pub(crate) fn push(&mut self, message: M) -> Option<&mut M> {
+        self.enter(message, false, drop)
+    }
+
+    /// Queues a message, and drops the oldest notifications beyond the limit; `dropped` gets each of them. Returns the
+    /// queued message, if it is not dropped.
+    pub(super) fn push_over(&mut self, message: M, dropped: impl FnMut(M)) -> Option<&mut M> {
+        self.enter(message, true, dropped)
+    }
+
+    fn enter(&mut self, message: M, drop_oldest: bool, mut dropped: impl FnMut(M)) -> Option<&mut M> {
         let weight = weight(message.borrow());
-        while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
-            let oldest = if drop_oldest {
-                self.messages.iter().position(|message| is_notification(message.borrow()))
-            } else {
-                None
-            };
+        while self.messages.len() >= self.max || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
+            let oldest =
+                if drop_oldest { self.messages.iter().position(|message| message.weight.is_some()) } else { None };
             match oldest.and_then(|oldest| self.messages.remove(oldest)) {
-                Some(oldest) => self.lighten(oldest.borrow()),
+                Some(oldest) => {
+                    self.bytes -= oldest.weight.unwrap_or_default();
+                    dropped(oldest.message);
+                }
                 None if weight.is_none() => break,
                 None => {
                     self.dropped += 1;
@@ -47,36 +68,36 @@ impl<M: Borrow<Message>> Queue<M> {
             self.dropped += 1;
         }
         self.bytes += weight.unwrap_or_default();
-        self.messages.push_back(message);
-        self.messages.back_mut()
+        self.messages.push_back(Weighed { weight, message });
+        self.messages.back_mut().map(|weighed| &mut weighed.message)
     }
 
     pub(crate) fn pop(&mut self) -> Option<M> {
-        let message = self.messages.pop_front()?;
-        self.lighten(message.borrow());
+        let Weighed { weight, message } = self.messages.pop_front()?;
+        self.bytes -= weight.unwrap_or_default();
         Some(message)
     }
 
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = M> {
         self.bytes = 0;
-        self.messages.drain(..)
+        self.messages.drain(..).map(|weighed| weighed.message)
     }
 
     pub(super) fn front(&self) -> Option<&M> {
-        self.messages.front()
+        self.messages.front().map(|weighed| &weighed.message)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
-        self.messages.iter_mut()
+        self.messages.iter_mut().map(|weighed| &mut weighed.message)
     }
 
     pub(super) fn has_only_answers(&self) -> bool {
-        self.messages.iter().all(|message| matches!(message.borrow(), Message::Response(_)))
+        self.messages.iter().all(|weighed| matches!(weighed.message.borrow(), Message::Response(_)))
     }
 
     /// True if the limit is reached, and none of the messages may be dropped.
     pub(super) fn is_full(&self) -> bool {
-        self.messages.len() >= MAX_QUEUED && !self.messages.iter().any(|message| is_notification(message.borrow()))
+        self.messages.len() >= self.max && self.messages.iter().all(|message| message.weight.is_none())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -97,14 +118,6 @@ impl<M: Borrow<Message>> Queue<M> {
     pub(crate) fn take_dropped(&mut self) -> usize {
         std::mem::take(&mut self.dropped)
     }
-
-    fn lighten(&mut self, message: &Message) {
-        self.bytes -= weight(message).unwrap_or_default();
-    }
-}
-
-fn is_notification(message: &Message) -> bool {
-    weight(message).is_some()
 }
 
 /// The weight of a message; `None`: it may not be dropped.

@@ -14,6 +14,8 @@ use crate::streams::stream_id::{STANDALONE, StreamId};
 #[derive(Debug)]
 pub(super) struct Stream<M> {
     pub(super) queue: Queue<Queued<M>>,
+    /// The number of the last event that was dropped from the queue; 0: none was.
+    pub(super) dropped: u64,
     /// Requests without an answer.
     pub(super) waiting: usize,
     /// The number that the next event will have; the one that opens the stream has 0. It is 0 before that.
@@ -61,9 +63,11 @@ impl<M: Borrow<Message>> Borrow<Message> for Queued<M> {
 }
 
 impl<M: Borrow<Message>> Stream<M> {
-    pub(super) fn new(waiting: usize, answers: Vec<M>) -> Self {
+    /// A stream whose queue has at most `max_queued` messages that may be dropped.
+    pub(super) fn new(waiting: usize, answers: Vec<M>, max_queued: usize) -> Self {
         Self {
-            queue: Queue::of(answers.into_iter().map(Queued::from).collect()),
+            queue: Queue::of(answers.into_iter().map(Queued::from).collect(), max_queued),
+            dropped: 0,
             waiting,
             next: 0,
             phase: Phase::Waiting,
@@ -76,8 +80,8 @@ impl<M: Borrow<Message>> Stream<M> {
     }
 
     /// A stream of events that another process has begun.
-    pub(super) fn restored(next: u64) -> Self {
-        Self { phase: Phase::Streaming, next, ..Self::new(0, Vec::new()) }
+    pub(super) fn restored(next: u64, max_queued: usize) -> Self {
+        Self { phase: Phase::Streaming, next, ..Self::new(0, Vec::new(), max_queued) }
     }
 
     /// The response becomes a stream of events: those that wait get their numbers.
@@ -96,7 +100,12 @@ impl<M: Borrow<Message>> Stream<M> {
             tracing::debug!("dropped a message whose stream is lost");
             return;
         }
-        let queued = self.queue.push(message.into(), id == STANDALONE);
+        let queued = if id == STANDALONE {
+            let dropped = &mut self.dropped;
+            self.queue.push_over(message.into(), |oldest| *dropped = oldest.number.max(*dropped))
+        } else {
+            self.queue.push(message.into())
+        };
         if let (Phase::Streaming, Some(queued)) = (self.phase, queued) {
             queued.number = self.next;
             self.next += 1;
