@@ -98,6 +98,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "time for finding the events that a client has missed",
+        "{crates/http/src/get.rs REPLAY_LIMIT time}, then 503",
+        "",
+    ),
+    (
         "requests to a client that it has not answered",
         "{crates/session/src/info.rs max_questions count} of a session, 256 of a caller, {crates/bridge/src/from_tool/questions.rs OPEN_QUESTIONS count} in all",
         "",

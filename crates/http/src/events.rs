@@ -80,12 +80,12 @@ impl StreamHandle {
     /// The pieces of the next event, when the store has it; `None` at the end. A later event may be in the store first,
     /// and waits in the queue.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<StoredEvent>> {
-        let (event, write) = match self.unwritten.take() {
-            Some(unwritten) => unwritten,
+        let (event, write, has_waited) = match self.unwritten.take() {
+            Some((event, write)) => (event, write, true),
             None => match self.session.next(self.stream_ref, cx.waker()) {
                 Next::Pending => return Poll::Pending,
                 Next::End => return Poll::Ready(None),
-                Next::Event(_, event) => event,
+                Next::Event(_, (event, write)) => (event, write, false),
             },
         };
         let written = match write {
@@ -105,7 +105,9 @@ impl StreamHandle {
                 self.session.lose();
             }
         }
-        Poll::Ready(written.ok().map(|()| event))
+        // A connection that has displaced this one has got the event from the store.
+        let is_here = !has_waited || self.session.is_attached(self.stream_ref);
+        Poll::Ready(written.ok().filter(|()| is_here).map(|()| event))
     }
 }
 

@@ -77,8 +77,7 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let place = |Attached { stream_ref, .. }| StreamHandle::new(Arc::clone(&session), stream_ref, until);
     let handle = attached.map(place);
     let key = EventKey { session: session.key(), stream, number };
-    let replaying = timeout(REPLAY_LIMIT, replay(&*store, key, attached));
-    let (number, replayed) = match replaying.await.unwrap_or(Err(StoreError::Unavailable)) {
+    let (number, replayed) = match replay(&*store, key, attached).await {
         Ok(replayed) => replayed,
         Err(error) => return unavailable(&error.to_string()),
     };
@@ -106,9 +105,18 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     }
 }
 
+/// Like [`missed`], within the time that the store may take.
+pub(crate) async fn replay(
+    store: &dyn EventStore,
+    key: EventKey<'_>,
+    attached: Option<Attached>,
+) -> Result<(u64, Replayed), StoreError> {
+    timeout(REPLAY_LIMIT, missed(store, key, attached)).await.unwrap_or(Err(StoreError::Unavailable))
+}
+
 /// The events that a client has missed, and the number of the event that they follow. Events that were dropped because
 /// too many waited are left out if they are not kept.
-async fn replay(
+async fn missed(
     store: &dyn EventStore,
     key: EventKey<'_>,
     attached: Option<Attached>,

@@ -1,6 +1,6 @@
 //! Events that wait for their store.
 
-use std::future::ready;
+use std::future::{pending, ready};
 use std::sync::{Mutex, OnceLock};
 use std::task::Waker;
 
@@ -12,12 +12,13 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::http_session::{Attached, SessionKind};
+use crate::get::replay;
 use crate::http_session::transport::SessionTransport;
+use crate::http_session::{Attached, SessionKind};
 use crate::store::memory::MemoryStore;
 use crate::store::{Entry, EventKey, EventStore, Replayed, StreamLog};
 
-/// A store whose writes of events are over when the test says so.
+/// A store whose writes of events are over when the test says so, and which finds no event.
 #[derive(Debug, Default)]
 struct Slow {
     writes: Mutex<VecDeque<oneshot::Sender<Result<(), StoreError>>>>,
@@ -41,7 +42,7 @@ impl EventStore for Slow {
     }
 
     fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> StoreAnswer<'a, Replayed> {
-        Box::pin(ready(Ok(Replayed::Unknown)))
+        Box::pin(pending())
     }
 
     fn log<'a>(&'a self, _: &'a str, _: FencingToken) -> StoreAnswer<'a, Vec<StreamLog>> {
@@ -110,6 +111,35 @@ async fn an_event_is_sent_when_its_write_is_done() {
     assert_sent(&mut events, "0-1", "first");
     assert_sent(&mut events, "0-2", "second");
     assert!(poll(&mut events).is_pending());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_displaced_connection_sends_no_event_that_waits() {
+    for is_displaced in [false, true] {
+        let mut stage = Stage::<Slow>::new();
+        let mut events = stage.events();
+        stage.send("first");
+        assert!(poll(&mut events).is_pending());
+        if is_displaced {
+            let Attached { next, .. } = stage.session.attach(0).unwrap();
+            assert_eq!(next, 2, "the store has the first");
+        }
+        stage.store.end_write(Ok(()));
+        if is_displaced {
+            assert_eq!(poll(&mut events), Poll::Ready(None));
+        } else {
+            assert_sent(&mut events, "0-1", "first");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_finds_nothing_is_not_waited_for() {
+    let stage = Stage::<Slow>::new();
+    for attached in [None, stage.session.attach(0)] {
+        let key = EventKey { session: "s", stream: 0, number: 0 };
+        assert_eq!(replay(&*stage.store, key, attached).await, Err(StoreError::Unavailable));
+    }
 }
 
 #[tokio::test(start_paused = true)]
