@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use protomcp_server::{FencingToken, Owner, Reserved};
-use protomcp_types::{ErrorObject, JsonBuf, Message, RequestId, Response};
+use protomcp_types::{ErrorObject, JsonBuf, Message, Params, RequestId, Response};
 
 use crate::holding::Holding;
 use crate::reserved::hold;
@@ -132,9 +132,11 @@ impl EventLog<Outgoing> for SessionLog {
                 Some(_) | None => write,
             };
             message.event = Some((event, write));
-            // Its text replaces a result, whose bytes are reserved once.
-            if let Message::Response(response) = &mut message.reserved.message {
-                response.outcome = Ok(JsonBuf::empty_object());
+            // Its text replaces what the message says, whose bytes are reserved once.
+            match &mut message.reserved.message {
+                Message::Response(response) => response.outcome = Ok(JsonBuf::empty_object()),
+                Message::Request(request) => request.params = Params::Absent,
+                Message::Notification(notification) => notification.params = Params::Absent,
             }
         }
     }
@@ -182,4 +184,35 @@ fn holder_gone() -> ErrorObject {
         .boolean("retryable", true);
     let data = JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw();
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::store::memory::MemoryStore;
+    use crate::streams::queue::MAX_QUEUED_BYTES;
+    use crate::streams::{Next, Streams};
+
+    #[test]
+    fn a_queued_event_is_its_text_and_keeps_its_weight() {
+        let store: Arc<dyn EventStore> = Arc::new(MemoryStore::default());
+        let mut streams = Streams::new(4, None, SessionLog::new(Some(store), Owner::Local, "s".into()));
+        let stream_ref = streams.attach(STANDALONE).unwrap();
+        let data = "x".repeat(MAX_QUEUED_BYTES / 2);
+        let params = Params::of(&serde_json::json!({ "data": data })).unwrap();
+        for _ in 0..5 {
+            let outgoing = Outgoing::from(Reserved::from(Message::notification("n", params.clone())));
+            drop(streams.route(outgoing, None));
+        }
+        let mut taken = 0;
+        while let Next::Event(_, outgoing) = streams.next(stream_ref, Waker::noop()) {
+            assert_eq!(outgoing.reserved.message, Message::notification("n", Params::Absent));
+            let (event, _) = outgoing.into_event(|_| panic!("it is a text already"));
+            assert!(event.concat().len() > data.len());
+            taken += 1;
+        }
+        assert_eq!(taken, 2, "the others were too many bytes");
+    }
 }

@@ -11,7 +11,7 @@ use protomcp_types::Message;
 pub(crate) const MAX_QUEUED: usize = 256;
 
 /// The bytes of queued notifications at which a stream is full for them.
-pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
+pub(crate) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
