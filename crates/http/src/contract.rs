@@ -16,8 +16,8 @@ const LARGE: usize = 64 << 10;
 const MANY: u64 = 20;
 
 /// Checks that a store gives back the events of each stream in their order and as they were, knows the streams without
-/// an end, refuses the writes of an earlier holder, and forgets a session that has ended. The store must have room for
-/// 30 events and 128 KiB of each of five sessions.
+/// an end, refuses the writes of an earlier holder, also those that follow a refused opening, and forgets a session that
+/// has ended. The store must have room for 30 events and 128 KiB of each of six sessions.
 ///
 /// # Panics
 /// When it does not.
@@ -27,6 +27,7 @@ pub async fn event_store(store: &dyn EventStore) {
     order(store).await;
     open_streams(store).await;
     fenced(store).await;
+    failed_opening(store).await;
     ended(store).await;
 }
 
@@ -107,6 +108,24 @@ async fn open_streams(store: &dyn EventStore) {
     assert_eq!(replay(store, "l", 0, 0, u64::MAX).await.as_deref(), Some(""), "it has no events yet");
     assert_eq!(replay(store, "l", 8, 0, u64::MAX).await.as_deref(), Some("a"), "it has ended");
     assert_eq!(store.log("unknown", FencingToken::FIRST).await, Ok(Vec::new()));
+}
+
+/// The write of an opening that fails: those of the stream that follow fail as well, entered before its outcome is
+/// known or after.
+async fn failed_opening(store: &dyn EventStore) {
+    let (first, second) = (FencingToken::FIRST, FencingToken::FIRST.successor());
+    let key = |stream, number| EventKey { session: "p", stream, number };
+    assert_eq!(append(store, second, key(0, 0), Entry::Opened { requests: &[] }).await, Ok(()));
+    let event = vec![Bytes::from_static(b"a")];
+    let entry = Entry::Event { event: &event, answers: None };
+    let opened = store.append(&owner(), first, key(1, 0), Entry::Opened { requests: &[&RequestId::from(1)] });
+    let entered = store.append(&owner(), first, key(1, 1), entry);
+    assert_eq!(done(opened).await, Err(StoreError::Fenced));
+    assert_eq!(done(entered).await, Err(StoreError::Fenced), "its stream is not open");
+    assert_eq!(append(store, first, key(1, 2), entry).await, Err(StoreError::Fenced));
+    assert_eq!(append(store, first, key(1, 2), Entry::Ended).await, Err(StoreError::Fenced));
+    assert_eq!(replay(store, "p", 1, 0, u64::MAX).await, None, "nothing was written");
+    store.forget("p", second);
 }
 
 /// A session changes its holder.

@@ -113,7 +113,7 @@ impl EventLog<Outgoing> for SessionLog {
     fn opened<'a>(&mut self, stream: StreamId, requests: impl Iterator<Item = &'a RequestId>) {
         if let Some(store) = self.store.as_deref() {
             let requests: Vec<_> = requests.collect();
-            // The writes of the events follow it, and fail as it does.
+            // The writes of the events follow it, and fail if it does: the contract of `EventStore::append` says so.
             drop(self.append(store, stream, 0, Entry::Opened { requests: &requests }));
         }
     }

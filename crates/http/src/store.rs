@@ -104,6 +104,10 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Enters an entry of a session that counts for this owner. Entries are entered in their order, while the session
     /// is locked, so this must not block; an event is sent when its write is done. [`StoreError::Fenced`]: a later
     /// token is known.
+    ///
+    /// A store must not have an event without its opening: after a failed write of [`Entry::Opened`], each later write
+    /// of the stream fails, too. Only the writes of events are awaited. A lost [`Entry::Ended`] is harmless: a process
+    /// that takes the session over finds a stream whose requests have their answers.
     fn append(&self, owner: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write;
 
     /// The events of a stream from number `key.number + 1` up to, but not including, `end`. It has all that were
