@@ -188,7 +188,7 @@ fn a_retry_at_another_server_says_that_its_call_waits_elsewhere() {
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     let refused = send(&another, &again);
     let reason = &refused["error"]["data"]["protomcp/error"];
-    assert_eq!((&reason["error_code"], &reason["retryable"]), (&json!("WRONG_PROCESS"), &json!(true)), "{refused}");
+    assert_eq!((&reason["error_code"], &reason["retryable"]), (&json!("WRONG_PROCESS"), &json!(false)), "{refused}");
     let answer = send(&asks, &again);
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
 }

@@ -39,12 +39,12 @@ pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 
-/// Like [`in_other_process`], without knowledge of the other processes. A load balancer may send the repeated request to
-/// the process.
+/// Like [`in_other_process`], without knowledge of the other processes. It is not to be sent again: after a restart of a
+/// single server, the process has ended, and each repetition is refused until the state expires.
 pub(crate) fn parked_elsewhere() -> ErrorObject {
     let message = "the call waits in another process of this server, or its process has ended";
-    let suggestion = "send the request again, or call again if that fails";
-    let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", true);
+    let suggestion = "call again without the state";
+    let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", false);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 

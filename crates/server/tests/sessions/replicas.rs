@@ -79,7 +79,8 @@ fn a_process_that_is_not_known_may_have_ended() {
         fails(&refused, -32603);
         let error = reason(&refused);
         assert_eq!((&error["error_code"], &error["node"]), (&json!("WRONG_PROCESS"), &Value::Null), "{refused}");
-        assert_eq!(error["retryable"], true);
+        let remedy = (&error["retryable"], &error["suggestion"]);
+        assert_eq!(remedy, (&json!(false), &json!("call again without the state")), "{refused}");
         says(&ask(&mut here, 2, "tools/call", &retry).await, r#"{"name":"ann"}"#);
     });
 }
