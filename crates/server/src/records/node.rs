@@ -6,7 +6,8 @@ use std::sync::Arc;
 /// Identifies one process among those that share the stores of a server ([`Stores`](crate::Stores)).
 ///
 /// Ids of sessions are numbers of one process: with the node they are unique. A name is used by one start of one
-/// process, so it needs a part that a restart changes, such as the time of the start.
+/// process, so it needs a part that a restart changes, such as the time of the start. Clients can read it in refusals
+/// (`WRONG_PROCESS`, 503): it should say nothing about the machine, as [`NodeId::random`] does not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(Arc<str>);
 
