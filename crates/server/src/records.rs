@@ -11,6 +11,7 @@ pub(crate) mod lease_name;
 pub(crate) mod lease_store;
 mod lease_table;
 pub(crate) mod listener_store;
+pub(crate) mod live_leases;
 pub(crate) mod node;
 pub(crate) mod outage;
 pub(crate) mod overload;

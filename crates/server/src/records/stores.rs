@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::records::lease_store::LeaseStore;
 use crate::records::listener_store::{ListenerStore, MemoryListeners};
+use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
 use crate::records::session_directory::{LocalSessions, SessionDirectory};
 use crate::records::task_store::TaskStore;
@@ -30,7 +31,7 @@ pub struct Stores {
     pub(crate) sessions: Arc<dyn SessionDirectory>,
     pub(crate) listeners: Arc<dyn ListenerStore>,
     /// `None`: the other processes are not known.
-    pub(crate) leases: Option<Arc<dyn LeaseStore>>,
+    pub(crate) leases: Option<Arc<LiveLeases>>,
     /// `None`: in memory, with the limits of the server.
     pub(crate) tasks: Option<Arc<dyn TaskStore>>,
 }
@@ -65,9 +66,10 @@ impl Stores {
 
     /// Sets the leases of the processes, each under its name in the stores. A retry of a call that another process has
     /// parked is refused with the name of that process then, for a router in front of them, or because it has ended.
+    /// The store is asked for the processes once in a second at most.
     #[must_use]
     pub fn with_leases(mut self, leases: Arc<dyn LeaseStore>) -> Self {
-        self.leases = Some(leases);
+        self.leases = Some(Arc::new(LiveLeases::new(leases)));
         self
     }
 

@@ -14,7 +14,7 @@ use crate::call::kept_tasks::{KeptTasks, NewTask, TaskCall};
 use crate::call::mrtr::task::TaskNotifier;
 use crate::call::parked::ParkedCalls;
 use crate::call::session_queue::SessionQueue;
-use crate::records::lease_store::LeaseStore;
+use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
 use crate::records::session_directory::SessionRecord;
 use crate::records::session_notice::{Audience, SessionNotice};
@@ -311,7 +311,7 @@ impl ServerHandle {
     }
 
     /// The leases of the processes of this server, if they are known.
-    pub(crate) fn leases(&self) -> Option<&Arc<dyn LeaseStore>> {
+    pub(crate) fn leases(&self) -> Option<&Arc<LiveLeases>> {
         self.0.stores.leases.as_ref()
     }
 

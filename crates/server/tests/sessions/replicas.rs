@@ -1,6 +1,7 @@
 //! Several servers with the same keys: retries that reach another process than the one that has asked.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_server::{
@@ -61,6 +62,8 @@ fn a_retry_is_sent_to_the_process_that_holds_the_call() {
         fails(&ask(&mut here, 3, "tools/call", &retry).await, -32602);
 
         of_a.resign().await;
+        // The answer that named the process is shared for a second.
+        tokio::time::advance(Duration::from_secs(1)).await;
         let refused = ask(&mut there, 3, "tools/call", &retry).await;
         fails(&refused, -32603);
         let error = reason(&refused);
@@ -126,6 +129,8 @@ fn processes_with_default_stores_have_different_names() {
 #[derive(Debug)]
 struct Away {
     is_silent: bool,
+    /// The number of questions for the processes.
+    lookups: AtomicUsize,
 }
 
 impl Away {
@@ -151,6 +156,7 @@ impl LeaseStore for Away {
     }
 
     fn live(&self) -> StoreAnswer<'_, Vec<LeaseName>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
         self.answer()
     }
 
@@ -179,7 +185,7 @@ impl LeaseStore for Away {
 fn a_store_that_is_away_holds_up_only_retries_from_elsewhere() {
     run_paused(async {
         for (is_silent, seconds) in [(true, 30), (false, 0)] {
-            let stage = |name: &str| server(name, 1, Some(Arc::new(Away { is_silent })));
+            let stage = |name: &str| server(name, 1, Some(Arc::new(Away { is_silent, lookups: AtomicUsize::new(0) })));
             let (a, b) = (stage("a"), stage("b"));
             let (mut here, mut there) = (a.connect(), b.connect());
             let first = ask(&mut here, 1, "tools/call", &call("name 1")).await;
@@ -192,6 +198,42 @@ fn a_store_that_is_away_holds_up_only_retries_from_elsewhere() {
             fails(&ask(&mut here, 3, "tools/call", &retry).await, -32602);
             assert_eq!(began.elapsed().as_secs(), seconds, "a call of this process needs no store");
         }
+    });
+}
+
+#[test]
+fn refused_retries_share_the_answer_of_the_store() {
+    run_paused(async {
+        let store = Arc::new(Away { is_silent: false, lookups: AtomicUsize::new(0) });
+        let (a, b) = (server("a", 1, None), server("b", 1, Some(Arc::clone(&store) as Arc<dyn LeaseStore>)));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let first = ask(&mut here, 1, "tools/call", &call("name 1")).await;
+        let retry = again(&call("name 1"), &first, accept("ann"));
+        for (id, lookups) in [(1, 1), (2, 1), (3, 2)] {
+            fails(&ask(&mut there, id, "tools/call", &retry).await, -32603);
+            assert_eq!(store.lookups.load(Ordering::Relaxed), lookups, "retry {id}");
+            if id == 2 {
+                tokio::time::advance(Duration::from_secs(1)).await;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_process_that_has_just_begun_is_not_taken_for_ended() {
+    run_paused(async {
+        let leases = memory();
+        let stage = |name: &str| server(name, 1, Some(Arc::clone(&leases) as Arc<dyn LeaseStore>));
+        let (a, b) = (stage("a"), stage("b"));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let first = ask(&mut here, 1, "tools/call", &call("name 1")).await;
+        let retry = again(&call("name 1"), &first, accept("ann"));
+        let refused = ask(&mut there, 1, "tools/call", &retry).await;
+        assert_eq!(reason(&refused)["error_code"], "REPLICA_GONE", "{refused}");
+        assert_eq!(leases.register(&LeaseName::first(NodeId::new("a")), TTL).await, Ok(true));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let refused = ask(&mut there, 2, "tools/call", &retry).await;
+        assert_eq!(reason(&refused)["node"], "a", "{refused}");
     });
 }
 
