@@ -1,6 +1,6 @@
 //! The last log message that belongs to no call, as a frame: each conversation that wants it sends the same one.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use protomcp_types::{Level, RawJson};
 
@@ -14,7 +14,7 @@ const MAX_KEPT: usize = 1 << 20;
 
 /// Makes frames of the log messages of a server, each once for all conversations.
 #[derive(Debug, Default)]
-pub(super) struct LogFrames(Mutex<Option<Last>>);
+pub(super) struct LogFrames(Mutex<Option<Arc<Last>>>);
 
 #[derive(Debug)]
 struct Last {
@@ -22,7 +22,8 @@ struct Last {
     logger: Option<String>,
     /// The messages of one broadcast share these bytes.
     data: RawJson,
-    frame: ReportFrame,
+    /// Only conversations that want this message wait until it is made.
+    frame: OnceLock<Result<ReportFrame, FrameTooLarge>>,
 }
 
 impl LogFrames {
@@ -47,21 +48,38 @@ impl LogFrames {
         data: &RawJson,
         make: impl FnOnce() -> Result<ReportFrame, FrameTooLarge>,
     ) -> Result<ReportFrame, FrameTooLarge> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = &*last
-            && (last.level, last.logger.as_deref()) == (level, logger)
-            && std::ptr::eq(last.data.as_str(), data.as_str())
-        {
-            return Ok(last.frame.clone());
+        let last = self.last(level, logger, data);
+        let frame = last.frame.get_or_init(make).clone();
+        if !frame.as_ref().is_ok_and(|frame| frame.frame.len() <= MAX_KEPT) {
+            self.forget(&last);
         }
-        let frame = make()?;
-        *last = (frame.frame.len() <= MAX_KEPT).then(|| Last {
-            level,
-            logger: logger.map(str::to_owned),
-            data: data.clone(),
-            frame: frame.clone(),
-        });
-        Ok(frame)
+        frame
+    }
+
+    /// The last message if it is this one. Otherwise this one takes its place.
+    fn last(&self, level: Level, logger: Option<&str>, data: &RawJson) -> Arc<Last> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| last.is(level, logger, data)) {
+            return Arc::clone(last);
+        }
+        let logger = logger.map(str::to_owned);
+        let new = Arc::new(Last { level, logger, data: data.clone(), frame: OnceLock::new() });
+        *last = Some(Arc::clone(&new));
+        new
+    }
+
+    /// Keeps this message no longer.
+    fn forget(&self, message: &Arc<Last>) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_some_and(|last| Arc::ptr_eq(last, message)) {
+            *last = None;
+        }
+    }
+}
+
+impl Last {
+    fn is(&self, level: Level, logger: Option<&str>, data: &RawJson) -> bool {
+        (self.level, self.logger.as_deref()) == (level, logger) && std::ptr::eq(self.data.as_str(), data.as_str())
     }
 }
 
@@ -95,6 +113,35 @@ mod tests {
         ] {
             assert_eq!(make(level, logger, &data, bytes), expected);
         }
+    }
+
+    #[test]
+    fn a_message_that_is_being_made_delays_no_other() {
+        let frames = LogFrames::default();
+        let (slow, quick) = (RawJson::text("slow"), RawJson::text("quick"));
+        let frame = |byte| Ok(ReportFrame { progress: None, frame: vec![byte] });
+        let made = std::thread::scope(|scope| {
+            let (begun, has_begun) = std::sync::mpsc::channel();
+            let (end, ends) = std::sync::mpsc::channel();
+            let (frames, slow) = (&frames, &slow);
+            let making = scope.spawn(move || {
+                frames.kept_or(Level::Info, None, slow, || {
+                    begun.send(()).unwrap();
+                    ends.recv().unwrap();
+                    frame(1)
+                })
+            });
+            has_begun.recv().unwrap();
+            // One that waits for the lock of the other's conversion would never return.
+            let (done, is_done) = std::sync::mpsc::channel();
+            let quick = &quick;
+            let other = scope.spawn(move || done.send(frames.kept_or(Level::Info, None, quick, || frame(2))).unwrap());
+            let other_made = is_done.recv_timeout(std::time::Duration::from_secs(10));
+            end.send(()).unwrap();
+            other.join().unwrap();
+            (making.join().unwrap().unwrap().frame, other_made.expect("it waits").unwrap().frame)
+        });
+        assert_eq!(made, (vec![1], vec![2]));
     }
 
     #[test]
