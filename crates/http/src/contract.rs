@@ -16,8 +16,8 @@ const LARGE: usize = 64 << 10;
 const MANY: u64 = 20;
 
 /// Checks that a store gives back the events of each stream in their order and as they were, knows the streams without
-/// an end, refuses the writes of an earlier holder, also those that follow a refused opening, and forgets a session that
-/// has ended. The store must have room for 30 events and 128 KiB of each of six sessions.
+/// an end, refuses the writes of an earlier holder, also those that follow a refused opening, and forgets a session
+/// that has ended. The store must have room for 30 events and 128 KiB of each of six sessions.
 ///
 /// # Panics
 /// When it does not.
@@ -110,8 +110,8 @@ async fn open_streams(store: &dyn EventStore) {
     assert_eq!(store.log("unknown", FencingToken::FIRST).await, Ok(Vec::new()));
 }
 
-/// The write of an opening that fails: those of the stream that follow fail as well, entered before its outcome is
-/// known or after.
+/// The write of an opening fails: the later writes of the stream fail as well, entered before its outcome is known or
+/// after.
 async fn failed_opening(store: &dyn EventStore) {
     let (first, second) = (FencingToken::FIRST, FencingToken::FIRST.successor());
     let key = |stream, number| EventKey { session: "p", stream, number };

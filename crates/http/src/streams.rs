@@ -203,7 +203,7 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         self.open.get(&id).map(Stream::next_number)
     }
 
-    /// The number of the last event that was dropped from the queue of a stream before a connection took it; 0: none was.
+    /// The number of the last event that was dropped from the queue of a stream before a connection took it; 0: none.
     pub(crate) fn dropped(&self, id: StreamId) -> u64 {
         self.open.get(&id).map_or(0, |stream| stream.dropped)
     }

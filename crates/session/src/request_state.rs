@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A state names the process that has parked its call by a tag, a part of an HMAC over the name and the number. A
-//! process with the key recognises the tags of the names that it knows. A state tells a client neither the name nor if two
-//! calls wait in one process. The refusal of a request that reaches another process (`WRONG_PROCESS`) does name the
+//! process with the key recognises the tags of the names that it knows. A state tells a client neither the name nor if
+//! two calls wait in one process. The refusal of a request that reaches another process (`WRONG_PROCESS`) does name the
 //! process, for a router: names of processes should have no meaning.
 
 use std::fmt;

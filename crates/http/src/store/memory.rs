@@ -13,11 +13,11 @@ use protomcp_types::RequestId;
 use crate::store::{Entry, EventKey, EventStore, Replayed, StoredEvent, StreamLog, Write};
 use crate::streams::queue::MAX_QUEUED;
 
-/// Keeps events in memory. Two limits bound them: a number of events of each stream, so that a busy stream takes nothing
-/// from another one, and the bytes of all sessions. The streams without an end are not counted: the server limits them.
-/// The streams of a session that have ended share the number of one stream. A stream, or the ended ones together, drop
-/// their oldest events. At the limit of bytes, the session that keeps most bytes, of the owner that keeps most, drops the
-/// oldest event of its ended streams, then of its largest stream.
+/// Keeps events in memory. Two limits bound them: a number of events of each stream, so that a busy stream takes
+/// nothing from another one, and the bytes of all sessions. The streams without an end are not counted: the server
+/// limits them. The streams of a session that have ended share the number of one stream. A stream, or the ended ones
+/// together, drop their oldest events. At the limit of bytes, the session that keeps most bytes, of the owner that
+/// keeps most, drops the oldest event of its ended streams, then of its largest stream.
 ///
 /// It knows the token of a session as long as it keeps an event or a stream of it.
 #[derive(Debug)]
@@ -96,8 +96,8 @@ impl MemoryStore {
     }
 }
 
-/// The events of one stream that are kept by default: those that wait for an absent client, and as many that were sent to
-/// it before.
+/// The events of one stream that are kept by default: those that wait for an absent client, and as many that were sent
+/// to it before.
 const EVENTS: usize = 512;
 
 const _: () = assert!(EVENTS >= 2 * MAX_QUEUED, "what waits takes the place of what a client may have missed");

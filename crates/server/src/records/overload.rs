@@ -39,8 +39,8 @@ pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 
-/// Like [`in_other_process`], without knowledge of the other processes. It is not to be sent again: after a restart of a
-/// single server, the process has ended, and each repetition is refused until the state expires.
+/// Like [`in_other_process`], without knowledge of the other processes. It is not to be sent again: after a restart of
+/// a single server, the process has ended, and each repetition is refused until the state expires.
 pub(crate) fn parked_elsewhere() -> ErrorObject {
     let message = "the call waits in another process of this server, or its process has ended";
     let suggestion = "call again without the state";
