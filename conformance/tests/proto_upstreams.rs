@@ -253,6 +253,31 @@ fn a_host_hears_of_lists_through_grpc() {
     assert_eq!(host.names(), ["second"]);
 }
 
+/// A resource that its server has removed holds up no other subscription.
+#[test]
+fn a_removed_resource_ends_its_own_subscription_alone() {
+    let [far, sandbox] = [Sandbox::new(), Sandbox::new()];
+    let file = |names: &[&str]| {
+        let one = |name: &&str| format!("@resource(uri=\"note://{name}\", description=\"A note.\")\ndef {name}(uri):\n    return \"text\"\n");
+        let all: String = names.iter().map(one).collect();
+        format!("from protomcp import resource\nfrom protomcp.runner import run\n{all}run()\n")
+    };
+    far.write("notes.py", file(&["a", "b", "c"]));
+    let server = Server::start_as("dev", "grpc", &far, &["notes.py"], 0);
+    let host = front(&sandbox, &["--upstream", &server.url()]);
+    let change = |verb: &str, name: &str| {
+        host.ask(&format!("resources/{verb}"), &json!({"uri": format!("note://{name}")}));
+    };
+    change("subscribe", "a");
+    change("subscribe", "b");
+    let place = host.now();
+    far.write("notes.py", file(&["b", "c"]));
+    host.notified("notifications/resources/list_changed", place);
+    change("subscribe", "c");
+    change("unsubscribe", "b");
+    host.refused("resources/subscribe", &json!({"uri": "note://a2"}));
+}
+
 /// A message of proto-mcp may have 65,536 values, and JSON any number.
 #[test]
 fn a_log_with_many_values_passes_through_proto_mcp() {

@@ -108,8 +108,8 @@ fn events(call: BinaryCallEvents, deadline: Option<Instant>, held: Reservations)
         let (mut call, held) = open?;
         let event = tokio::select! {
             biased;
-            event = call.next() => event?,
             () = deadline::until(deadline) => return Some((Err(deadline::passed()), None)),
+            event = call.next() => event?,
         };
         Some(match event {
             BinaryCallEvent::Report(report) => (Ok(Event::of(report)), Some((call, held))),
@@ -146,12 +146,13 @@ fn notices(listening: BinaryListening, deadline: Option<Instant>, expiry: Option
     let notices = unfold(Some(listening), move |open| async move {
         let mut listening = open?;
         let end = tokio::select! {
+            biased;
+            () = deadline::until(deadline) => deadline::passed(),
+            () = deadline::until(expiry) => Status::unauthenticated("the token has expired"),
             notice = listening.next() => match notice {
                 Some(notice) => return Some((Ok(notice), Some(listening))),
                 None => Status::unavailable("the server is shutting down"),
             },
-            () = deadline::until(deadline) => deadline::passed(),
-            () = deadline::until(expiry) => Status::unauthenticated("the token has expired"),
         };
         Some((Err(end), None))
     });

@@ -1,10 +1,13 @@
 //! The changes of lists and resources, for clients without a conversation.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::stream::{self, TryStreamExt};
 use prost::Message;
 use protomcp_fair::Reservation;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer};
+use protomcp_session::Session;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Notification, ProtocolVersion, RequestId, method};
 
 use crate::code;
@@ -19,6 +22,9 @@ use crate::session::config::{Changes, Features, SessionConfig};
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
 use crate::stream::now;
+
+/// The subscriptions of one request that begin concurrently.
+const CONCURRENT: usize = 16;
 
 /// The notices for a client that listens. Dropping it ends its subscriptions.
 ///
@@ -51,6 +57,10 @@ impl BinaryEndpoint {
         if !features.subscriptions && !request.uris.is_empty() {
             return Err(Fault::new(code::METHOD_NOT_FOUND, "the server has no subscriptions"));
         }
+        let uris: BTreeSet<String> = request.uris.into_iter().collect();
+        if uris.len() > Session::MAX_SUBSCRIPTIONS {
+            return Err(Fault::new(code::INVALID_PARAMS, "the request names too many resources"));
+        }
         let full = |_| Fault::new(code::OVERLOADED, "too many clients listen; try again later");
         let slot = self.listeners.reserve(&peer.owner(), 1).map_err(full)?;
         let client = ClientInfo {
@@ -68,12 +78,11 @@ impl BinaryEndpoint {
         let mut facts = membership.facts(RequestId::from(0));
         facts.known = peer.known.clone();
         let answers = self.answers(Client::Member { facts, last: Arc::default() }, peer, connection);
-        let subscribing = async {
-            for uri in request.uris {
-                answers.answer(BinaryCall::Subscribe(SubscribeRequest { uri }), None).await?;
-            }
-            Ok::<(), Fault>(())
-        };
+        let answers = &answers;
+        let subscribing = stream::iter(uris.into_iter().map(Ok))
+            .try_for_each_concurrent(CONCURRENT, |uri| async move {
+                answers.answer(BinaryCall::Subscribe(SubscribeRequest { uri }), None).await.map(drop)
+            });
         let time = self.config().limits.request_timeout;
         let begun = tokio::time::timeout(time, subscribing).await;
         begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;

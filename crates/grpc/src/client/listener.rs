@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join;
 use prost::Message;
 use protomcp_bufmcp::RawMessage;
 use protomcp_bufmcp::message::{ListChanged, ResourceUpdated};
@@ -32,6 +33,8 @@ pub(super) struct Listener {
     uris: BTreeSet<String>,
     /// The least severe level of log messages that a call has asked for; 0: none has.
     log_level: i32,
+    /// True if the server has refused log messages of no call.
+    refuses_logs: bool,
     /// Passes the notices of the call on; empty without one.
     passing: JoinSet<()>,
     /// Set when the notices of the call have ended.
@@ -60,9 +63,14 @@ impl Listener {
         self.log_level = level;
     }
 
-    /// True for a level from which on the call does not have log messages.
+    /// Asks for no log messages of no call again.
+    pub(super) fn refuse_logs(&mut self) {
+        self.refuses_logs = true;
+    }
+
+    /// True for a level from which on the call does not have log messages, and may have them.
     pub(super) fn lacks(&self, level: i32) -> bool {
-        level != 0 && (self.log_level == 0 || level < self.log_level)
+        !self.refuses_logs && level != 0 && (self.log_level == 0 || level < self.log_level)
     }
 
     /// The resources with this one, or without it; `None` if that changes nothing.
@@ -79,9 +87,9 @@ impl Listener {
         Some(uris)
     }
 
-    /// True if a call for these resources would hear of nothing.
-    pub(super) fn is_idle(&self, uris: &BTreeSet<String>) -> bool {
-        uris.is_empty() && self.announced == ListChanged::default() && self.log_level == 0
+    /// True if a call for these resources and log messages would hear of nothing.
+    pub(super) fn is_idle(&self, uris: &BTreeSet<String>, log_level: i32) -> bool {
+        uris.is_empty() && self.announced == ListChanged::default() && log_level == 0
     }
 
     /// Ends the call.
@@ -91,16 +99,20 @@ impl Listener {
         self.passing = JoinSet::new();
     }
 
-    /// Passes these notices on, in place of the ones before. If those have ended, some were missed, and everything counts
-    /// as changed.
+    /// Passes these notices on, in place of the ones before, of which the last ones have a second to arrive. If those have
+    /// ended, some were missed, and everything counts as changed.
     pub(super) fn follow(&mut self, uris: BTreeSet<String>, notices: Streaming<Bytes>, heard: mpsc::Sender<Heard>) {
         let missed = if self.is_over.load(Ordering::Acquire) { self.all(&uris) } else { Vec::new() };
         self.uris = uris;
         self.is_over = Arc::default();
-        self.passing = JoinSet::new();
+        let mut before = std::mem::take(&mut self.passing);
         let is_over = Arc::clone(&self.is_over);
         self.passing.spawn(async move {
-            pass(missed, notices, &heard).await;
+            let rest = async {
+                drop(tokio::time::timeout(PAUSE, before.join_next()).await);
+                before.abort_all();
+            };
+            join(pass(missed, notices, &heard), rest).await;
             is_over.store(true, Ordering::Release);
             // A server that ends each call has its rest.
             tokio::time::sleep(PAUSE).await;
@@ -216,14 +228,16 @@ mod tests {
         ] {
             assert_eq!(listener.changed(uri, is_wanted), expected, "{uri} {is_wanted}");
         }
-        assert!(listener.is_idle(&set(&[])) && !listener.is_idle(&set(&["a"])));
+        assert!(listener.is_idle(&set(&[]), 0) && !listener.is_idle(&set(&["a"]), 0));
         assert!(listener.lacks(3) && !listener.lacks(0));
         listener.set_log_level(3);
-        assert!(listener.lacks(2) && !listener.lacks(3) && !listener.is_idle(&set(&[])));
+        assert!(listener.lacks(2) && !listener.lacks(3) && !listener.is_idle(&set(&[]), 3));
         listener.set_log_level(0);
         assert_eq!(listener.all(&set(&["a", "b"])).len(), 2);
         assert!(listener.announce(ListChanged { tools: true, ..ListChanged::default() }));
-        assert!(!listener.is_idle(&set(&[])));
+        assert!(!listener.is_idle(&set(&[]), 0));
+        listener.refuse_logs();
+        assert!(!listener.lacks(3), "the server has refused them");
         assert_eq!(listener.all(&set(&["a"])).iter().map(|one| one.payload).collect::<Vec<_>>(), [100, 124]);
     }
 }

@@ -1,10 +1,13 @@
 //! The calls of a conversation that have more than one response: the ones of tools that report, and `Listen`.
 
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use http::uri::PathAndQuery;
 use prost::Message;
+use protomcp_bufmcp::code::RESOURCE_NOT_FOUND;
 use protomcp_bufmcp::message::{InitializeResponse, ListChanged, ListenRequest, SubscribeRequest};
 use protomcp_bufmcp::{Connect, RawMessage};
 use tokio::sync::mpsc;
@@ -15,6 +18,7 @@ use crate::client::channel::Channel;
 use crate::client::listener::{Heard, has_begun};
 use crate::client::numbers;
 use crate::client::raw_codec::RawCodec;
+use crate::status::to_fault;
 
 /// The reports that a `CallToolRequest` asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
@@ -54,15 +58,27 @@ where
         call: &RawMessage,
         heard: &mpsc::Sender<Heard>,
     ) -> Result<(u32, Bytes), Failure> {
-        self.hear_logs(channel.clone(), call, heard).await;
+        let hearing = self.hear_logs(channel.clone(), call, heard);
         let called = async {
             let request = self.request(call.body.clone(), self.timeout);
-            let mut events = self.open(channel.clone(), CALL_TOOL_STREAM, request).await?;
-            while let Some(event) = events.message().await.map_err(Failure::Status)? {
+            let mut events = match self.open(channel.clone(), CALL_TOOL_STREAM, request).await {
+                Err(Failure::Status(status)) if is_missing(&status) => return Ok(None),
+                opened => opened?,
+            };
+            let mut has_begun = false;
+            loop {
+                let event = match events.message().await {
+                    Ok(Some(event)) => event,
+                    Ok(None) => break,
+                    // A call that has begun is not made again.
+                    Err(status) if !has_begun && is_missing(&status) => return Ok(None),
+                    Err(status) => return Err(Failure::Status(status)),
+                };
+                has_begun = true;
                 let event = Event::decode(event);
                 let unreadable = |error| Failure::Status(Status::internal(format!("an event cannot be read: {error}")));
                 let Event { progress, log, response } = event.map_err(unreadable)?;
-                if let Some(response) = response {
+                if response.is_some() {
                     return Ok(response);
                 }
                 let progress = progress.map(|body| (numbers::CALL_PROGRESS, body));
@@ -74,14 +90,18 @@ where
             }
             Err(Failure::Status(Status::internal("the call has ended without a response")))
         };
-        match self.in_time(called).await {
-            Err(Failure::Status(status)) if is_missing(&status) => {
-                self.lacks_reports.store(true, Ordering::Relaxed);
-                tracing::warn!("the server over gRPC has no progress and no log messages of calls");
-                self.send(channel, numbers::CALL_TOOL_REQUEST, call.body.clone()).await
-            }
-            response => Ok((numbers::CALL_TOOL_RESPONSE, response?)),
+        // The call does not wait for `Listen`.
+        let called = pin!(self.in_time(called));
+        let response = match select(called, pin!(hearing)).await {
+            Either::Left((response, _)) => response?,
+            Either::Right(((), called)) => called.await?,
+        };
+        if let Some(response) = response {
+            return Ok((numbers::CALL_TOOL_RESPONSE, response));
         }
+        self.lacks_reports.store(true, Ordering::Relaxed);
+        tracing::warn!("the server over gRPC has no progress and no log messages of calls");
+        self.send(channel.clone(), numbers::CALL_TOOL_REQUEST, call.body.clone()).await
     }
 
     /// Initializes, and begins to listen to the lists of which the server announces changes.
@@ -105,25 +125,24 @@ where
     /// Listens to log messages of no call from the level on that a call asks for: handlers have the level then.
     async fn hear_logs(&self, channel: Channel, call: &RawMessage, heard: &mpsc::Sender<Heard>) {
         let level = Wishes::decode(call.body.clone()).unwrap_or_default().log_level;
-        let before = {
-            let mut listener = self.listener.lock().await;
-            if !listener.lacks(level) {
-                return;
-            }
-            let before = listener.log_level();
-            listener.set_log_level(level);
-            before
-        };
-        if let Err(failure) = self.listen(channel, numbers::LISTEN, &Bytes::new(), heard).await {
+        if !self.listener.lock().await.lacks(level) {
+            return;
+        }
+        let wish = ListenRequest { log_level: level, ..ListenRequest::default() }.encode_to_vec().into();
+        if let Err(failure) = self.listen(channel, numbers::LISTEN, &wish, heard).await {
             let (Failure::NotSent(status) | Failure::Status(status)) = failure;
             tracing::warn!("log messages of a server over gRPC that belong to no call are not heard of: {status}");
-            self.listener.lock().await.set_log_level(before);
+            self.listener.lock().await.refuse_logs();
         }
     }
 
     /// Begins or ends a subscription, or listens again ([`numbers::LISTEN`]). The call of `Listen` before goes on until
-    /// the next one has begun. Changes of the subscriptions wait for each other.
-    #[expect(clippy::await_holding_invalid_type, reason = "a server has OPEN_TIMEOUT to begin, and others wait as long")]
+    /// the next one has begun. Changes of the subscriptions wait for each other. A resource that the server no longer has
+    /// leaves the call; only a new one fails its subscription.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "a server has OPEN_TIMEOUT to begin, and others wait as long"
+    )]
     pub(super) async fn listen(
         &self,
         channel: Channel,
@@ -133,35 +152,55 @@ where
     ) -> Result<(u32, Bytes), Failure> {
         let done = (numbers::SUBSCRIBE_RESPONSE, Bytes::new());
         let mut listener = self.listener.lock().await;
-        let uris = match payload {
-            numbers::LISTEN => listener.uris().clone(),
-            _ => {
-                // An UnsubscribeRequest has the same field.
-                let unreadable = |error| Failure::Status(Status::internal(format!("no request: {error}")));
-                let SubscribeRequest { uri } = SubscribeRequest::decode(body.clone()).map_err(unreadable)?;
-                let is_wanted = payload == numbers::SUBSCRIBE_REQUEST;
-                let Some(uris) = listener.changed(&uri, is_wanted) else { return Ok(done) };
-                uris
-            }
-        };
-        if listener.is_idle(&uris) {
-            listener.stop();
-            return Ok(done);
+        let (mut uris, mut new) = (listener.uris().clone(), None);
+        let mut log_level = listener.log_level();
+        if payload == numbers::LISTEN {
+            let wish = ListenRequest::decode(body.clone()).unwrap_or_default().log_level;
+            log_level = if listener.lacks(wish) { wish } else { log_level };
+        } else {
+            // An UnsubscribeRequest has the same field.
+            let unreadable = |error| Failure::Status(Status::internal(format!("no request: {error}")));
+            let SubscribeRequest { uri } = SubscribeRequest::decode(body.clone()).map_err(unreadable)?;
+            let is_wanted = payload == numbers::SUBSCRIBE_REQUEST;
+            let Some(changed) = listener.changed(&uri, is_wanted) else { return Ok(done) };
+            (uris, new) = (changed, is_wanted.then_some(uri));
         }
-        let log_level = listener.log_level();
-        let request = ListenRequest { uris: uris.iter().cloned().collect(), log_level }.encode_to_vec();
+        loop {
+            if listener.is_idle(&uris, log_level) {
+                listener.stop();
+                return Ok(done);
+            }
+            let request = ListenRequest { uris: uris.iter().cloned().collect(), log_level };
+            let failure = match self.begin(channel.clone(), &request).await {
+                Ok(notices) => {
+                    listener.follow(uris, notices, heard.clone());
+                    listener.set_log_level(log_level);
+                    return Ok(done);
+                }
+                Err(failure) => failure,
+            };
+            match gone(&failure) {
+                Some(uri) if new.as_ref() != Some(&uri) && uris.remove(&uri) => {
+                    tracing::warn!(uri, "a server over gRPC no longer has a resource, and its subscription has ended");
+                }
+                _ => return Err(failure),
+            }
+        }
+    }
+
+    /// Begins a call of `Listen`.
+    async fn begin(&self, channel: Channel, request: &ListenRequest) -> Result<Streaming<Bytes>, Failure> {
         let opened = async {
             // It has no deadline: it ends with the conversation.
-            let mut notices = self.open(channel, LISTEN, self.request(request.into(), None)).await?;
+            let request = self.request(request.encode_to_vec().into(), None);
+            let mut notices = self.open(channel, LISTEN, request).await?;
             match notices.message().await.map_err(Failure::Status)? {
                 Some(first) if has_begun(first.clone()) => Ok(notices),
                 _ => Err(Failure::Status(Status::internal("the first notice of the server is another one"))),
             }
         };
         let late = |_| Err(Failure::Status(Status::deadline_exceeded("the server does not begin to listen")));
-        let notices = tokio::time::timeout(OPEN_TIMEOUT, opened).await.unwrap_or_else(late)?;
-        listener.follow(uris, notices, heard.clone());
-        Ok(done)
+        tokio::time::timeout(OPEN_TIMEOUT, opened).await.unwrap_or_else(late)
     }
 
     /// Begins a call with a stream of responses.
@@ -190,6 +229,14 @@ fn announced(response: &InitializeResponse) -> ListChanged {
 /// True if the server does not have the method; a status of proto-mcp has details.
 fn is_missing(status: &Status) -> bool {
     status.code() == Code::Unimplemented && status.details().is_empty()
+}
+
+/// The resource that the server does not have, if that is the failure.
+fn gone(failure: &Failure) -> Option<String> {
+    let (Failure::NotSent(status) | Failure::Status(status)) = failure;
+    let fault = to_fault(status);
+    let uri = fault.data.get("uri")?.as_str()?.to_owned();
+    (fault.code == RESOURCE_NOT_FOUND).then_some(uri)
 }
 
 const CALL_TOOL_STREAM: &str = "/buf.mcp.v1.MCPStreams/CallToolStream";
