@@ -258,7 +258,11 @@ fn a_host_hears_of_lists_through_grpc() {
 fn a_removed_resource_ends_its_own_subscription_alone() {
     let [far, sandbox] = [Sandbox::new(), Sandbox::new()];
     let file = |names: &[&str]| {
-        let one = |name: &&str| format!("@resource(uri=\"note://{name}\", description=\"A note.\")\ndef {name}(uri):\n    return \"text\"\n");
+        let one = |name: &&str| {
+            format!(
+                "@resource(uri=\"note://{name}\", description=\"A note.\")\ndef {name}(uri):\n    return \"text\"\n"
+            )
+        };
         let all: String = names.iter().map(one).collect();
         format!("from protomcp import resource\nfrom protomcp.runner import run\n{all}run()\n")
     };

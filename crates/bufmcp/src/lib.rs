@@ -59,8 +59,8 @@ pub use report::CallReport;
 pub use schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
 pub use serve::{
-    AnyServer, BinaryAnswer, BinaryCallEvent, BinaryCallEvents, BinaryCaller, BinaryEndpoint, BinaryListening, BinaryPeer,
-    BinaryServeError, BinaryServer, DetectOptions, JsonLines, ServeAnyError,
+    AnyServer, BinaryAnswer, BinaryCallEvent, BinaryCallEvents, BinaryCaller, BinaryEndpoint, BinaryListening,
+    BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines, ServeAnyError,
 };
 pub use session::permission::Permission;
 pub use session::token_verifier::{Grant, TokenVerifier, Verifying};

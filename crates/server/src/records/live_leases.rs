@@ -51,7 +51,10 @@ impl LiveLeases {
         }
     }
 
-    #[expect(clippy::await_holding_invalid_type, reason = "a store that does not answer costs each caller its own time")]
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "a store that does not answer costs each caller its own time"
+    )]
     async fn answer(&self) -> Answer {
         let mut last = self.last.lock().await;
         if let Some(answer) = last.as_ref().filter(|answer| Instant::now() < answer.until) {
