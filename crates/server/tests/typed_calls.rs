@@ -130,6 +130,26 @@ fn a_typed_call_reports_through_its_outlet() {
     });
 }
 
+#[test]
+fn a_member_takes_log_messages_from_its_level_on() {
+    run_paused(async {
+        let server = server();
+        let mut membership = join(&server);
+        let say = |level| server.handle().log(Audience::Everyone, level, None, &RawJson::text("said"));
+        membership.set_log_level(Level::Error);
+        say(Level::Warning);
+        say(Level::Error);
+        let Some(MemberNotice::Notification(told)) = membership.next().await else { panic!("another notice") };
+        assert_eq!(told.params.member("level").map(RawJson::as_str), Some(r#""error""#));
+        membership.set_log_level(None);
+        say(Level::Emergency);
+        assert!(membership.next().now_or_never().is_none());
+        membership.set_log_level(Level::Debug);
+        say(Level::Debug);
+        assert!(membership.next().await.is_some());
+    });
+}
+
 /// Has no way for anything.
 #[derive(Debug)]
 struct Silent;

@@ -345,6 +345,12 @@ impl SessionQueue {
         self.level.swap(level as u8, Ordering::Relaxed) != level as u8
     }
 
+    /// Sends no log messages from here on.
+    pub(crate) fn refuse_logs(&self) {
+        // It is above all levels.
+        self.level.store(u8::MAX, Ordering::Relaxed);
+    }
+
     /// The lowest level of log messages that are sent.
     pub(crate) fn level(&self) -> Level {
         Level::ALL.get(usize::from(self.level.load(Ordering::Relaxed))).copied().unwrap_or(Level::Emergency)

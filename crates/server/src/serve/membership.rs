@@ -164,8 +164,10 @@ impl Membership {
         }
     }
 
-    /// Sets the least severe level of log messages for the client.
-    pub fn set_log_level(&self, level: Level) {
+    /// Sets the least severe level of log messages for the client; `None`: it takes none. At first it takes the levels that a
+    /// session has without a request of its client.
+    pub fn set_log_level(&self, level: impl Into<Option<Level>>) {
+        let Some(level) = level.into() else { return self.member.queue.refuse_logs() };
         if self.member.queue.set_level(level) {
             self.member.observers.log_level_set(self.member.id, level);
         }
