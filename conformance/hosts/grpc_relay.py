@@ -33,6 +33,8 @@ ERROR, CALL_TOOL, CANCEL_CALL, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE = 12, 6, 104, 
 # The numbers of the messages in CallEvent and in Notice, and theirs in MCPMessage.
 EVENTS = {1: 101, 3: 103, 15: 7}
 NOTICES = {2: 100, 3: 124, 4: 103}
+# The code of a resource that is not there, -32002, as an unsigned number.
+NOT_THERE = 2**64 - 32002
 # CallToolRequest.wants_progress and log_level
 WISHES = {16, 18}
 
@@ -138,9 +140,12 @@ class Relay:
         uris = self.uris | {uri} if payload == SUBSCRIBE else self.uris - {uri}
         call = self.stream("Listen", b"".join(field(1, uri) for uri in sorted(uris)))
         try:
-            assert 1 in fields(next(call)), "the first notice says that the call listens"
+            listening = fields(next(call))[1]
         except grpc.RpcError:
             return write(identifier, ERROR, failure(call))
+        if payload == SUBSCRIBE and field(1, uri) in listening:
+            call.cancel()
+            return write(identifier, ERROR, number(1 << 3) + number(NOT_THERE) + field(2, uri))
         before, self.uris, self.listening = self.listening, uris, call
         if before:
             before.cancel()

@@ -232,7 +232,10 @@ fn hears_of_resources(scheme: &'static str) {
         touch([text, other]);
         host.wait_for("the last update", place, |message| message.value["params"]["uri"] == other);
         let told = host.notifications(updated, place).into_iter();
-        told.map(|message| message.value["params"]["uri"].clone()).collect::<Vec<_>>()
+        let mut told = told.map(|message| message.value["params"]["uri"].clone()).collect::<Vec<_>>();
+        // Over gRPC a client may hear twice of one change while its subscriptions change.
+        told.dedup();
+        told
     });
     assert_eq!(expected, [json!(text), json!(other)]);
     assert_eq!(seen, expected);

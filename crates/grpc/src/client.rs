@@ -112,6 +112,7 @@ where
             timeout: self.timeout,
             listener: Mutex::default(),
             lacks_reports: AtomicBool::new(false),
+            lacks_logs: AtomicBool::new(false),
         };
         tokio::spawn(carrier.run(channel, far));
         Ok(split(near))

@@ -1103,8 +1103,12 @@ impl ::prost::Name for Notice {
         "/buf.mcp.v1.Notice".into()
     }
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Listening {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Listening {
+    /// Resources of the request that are not there. The client does not hear of them.
+    #[prost(string, repeated, tag = "1")]
+    pub missing: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
 impl ::prost::Name for Listening {
     const NAME: &'static str = "Listening";
     const PACKAGE: &'static str = "buf.mcp.v1";

@@ -1,9 +1,8 @@
 //! The changes of lists and resources, for clients without a conversation.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::stream::{self, TryStreamExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use prost::Message;
 use protomcp_fair::Reservation;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer};
@@ -14,6 +13,7 @@ use crate::code;
 use crate::convert::reports::{level_from_proto, log_of, log_to_proto};
 use crate::fault::Fault;
 use crate::message::{ListChanged, ListenRequest, LogLevel, Notice, ResourceUpdated, SubscribeRequest, notice};
+use crate::serve::answers::Answers;
 use crate::serve::dropped_reports::DroppedReports;
 use crate::serve::endpoint::{BinaryCaller, BinaryEndpoint};
 use crate::serve::mcp::Client;
@@ -22,9 +22,6 @@ use crate::session::config::{Changes, Features, SessionConfig};
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
 use crate::stream::now;
-
-/// The subscriptions of one request that begin concurrently.
-const CONCURRENT: usize = 16;
 
 /// The notices for a client that listens. Dropping it ends its subscriptions.
 ///
@@ -37,19 +34,20 @@ pub struct BinaryListening {
     /// The least severe level of log messages that the client wants; `None`: it wants none.
     least: Option<Level>,
     dropped: DroppedReports,
+    missing: Vec<String>,
     /// One of the clients that listen.
     _slot: Reservation,
 }
 
 impl BinaryEndpoint {
     /// Begins to listen to the changes of all lists and of the resources in the request, at most 1,024, and to log messages
-    /// of no call from its level on, if the server logs. No change after this is missed. The client is one of the open
-    /// sessions of the server as long as it listens. At most 10,000 clients listen; one principal, or else one address, may
-    /// have four times what is free.
+    /// of no call from its level on, if the server logs. No change after this is missed. Resources that are not there are
+    /// [left out](BinaryListening::missing). The client is one of the open sessions of the server as long as it listens. At
+    /// most 10,000 clients listen; one principal, or else one address, may have four times what is free.
     ///
     /// # Errors
-    /// If a token is required and absent, a resource is not there or may not be subscribed to, too many clients listen, or
-    /// the subscriptions do not begin within the time of a request.
+    /// If a token is required and absent, a resource may not be subscribed to, there are too many resources, too many clients
+    /// listen, or the subscriptions do not begin within the time of a request.
     pub async fn listen(&self, request: ListenRequest, caller: BinaryCaller) -> Result<BinaryListening, Fault> {
         let BinaryCaller { peer, connection } = caller;
         require_principal(self.config(), peer.principal.as_ref())?;
@@ -57,10 +55,7 @@ impl BinaryEndpoint {
         if !features.subscriptions && !request.uris.is_empty() {
             return Err(Fault::new(code::METHOD_NOT_FOUND, "the server has no subscriptions"));
         }
-        let uris: BTreeSet<String> = request.uris.into_iter().collect();
-        if uris.len() > Session::MAX_SUBSCRIPTIONS {
-            return Err(Fault::new(code::INVALID_PARAMS, "the request names too many resources"));
-        }
+        let uris = distinct(request.uris)?;
         let full = |_| Fault::new(code::OVERLOADED, "too many clients listen; try again later");
         let slot = self.listeners.reserve(&peer.owner(), 1).map_err(full)?;
         let client = ClientInfo {
@@ -72,26 +67,65 @@ impl BinaryEndpoint {
         // A level that is not known means all log messages.
         let wants_logs = request.log_level != LogLevel::Unspecified as i32 && features.streaming.has_logs();
         let least = wants_logs.then(|| level_from_proto(request.log_level).unwrap_or(Level::Debug));
-        if let Some(least) = least {
-            membership.set_log_level(least);
-        }
+        membership.set_log_level(least);
         let mut facts = membership.facts(RequestId::from(0));
         facts.known = peer.known.clone();
         let answers = self.answers(Client::Member { facts, last: Arc::default() }, peer, connection);
-        let answers = &answers;
-        let subscribing = stream::iter(uris.into_iter().map(Ok))
-            .try_for_each_concurrent(CONCURRENT, |uri| async move {
-                answers.answer(BinaryCall::Subscribe(SubscribeRequest { uri }), None).await.map(drop)
-            });
+        let subscribing = subscribe_all(&answers, uris);
         let time = self.config().limits.request_timeout;
         let begun = tokio::time::timeout(time, subscribing).await;
-        begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;
+        let missing = begun.unwrap_or_else(|_| Err(RequestKind::Other.late(time)))?;
         let config = Arc::clone(&self.shared.session);
-        Ok(BinaryListening { membership, config, least, dropped: DroppedReports::default(), _slot: slot })
+        Ok(BinaryListening { membership, config, least, dropped: DroppedReports::default(), missing, _slot: slot })
+    }
+}
+
+/// Each resource once.
+fn distinct(mut uris: Vec<String>) -> Result<Vec<String>, Fault> {
+    uris.sort_unstable();
+    uris.dedup();
+    if uris.len() > Session::MAX_SUBSCRIPTIONS {
+        return Err(Fault::new(code::INVALID_PARAMS, "the request names too many resources"));
+    }
+    Ok(uris)
+}
+
+/// Subscribes to resources. Returns the ones that are not there.
+async fn subscribe_all(answers: &Answers, uris: Vec<String>) -> Result<Vec<String>, Fault> {
+    let (mut waiting, mut running) = (uris.into_iter(), FuturesUnordered::new());
+    let mut missing = Vec::new();
+    loop {
+        while running.len() < MAX_RUNNING
+            && let Some(uri) = waiting.next()
+        {
+            running.push(subscribe(answers, uri));
+        }
+        match running.next().await {
+            Some(ended) => missing.extend(ended?),
+            None => break,
+        }
+    }
+    missing.sort_unstable();
+    Ok(missing)
+}
+
+/// Subscribes to a resource. Returns one that is not there.
+async fn subscribe(answers: &Answers, uri: String) -> Result<Option<String>, Fault> {
+    let request = SubscribeRequest { uri: uri.clone() };
+    match answers.answer(BinaryCall::Subscribe(request), None).await {
+        Ok(_) => Ok(None),
+        Err(fault) if fault.code == code::RESOURCE_NOT_FOUND => Ok(Some(uri)),
+        Err(fault) => Err(fault),
     }
 }
 
 impl BinaryListening {
+    /// The resources of the request that are not there, in order. No notice is about them.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
     /// The next notice; `None`: the server shuts down. Cancel safe.
     pub async fn next(&mut self) -> Option<Notice> {
         loop {
@@ -127,6 +161,9 @@ fn notice_of(notification: &Notification, features: Features, least: Option<Leve
     };
     (changed != ListChanged::default()).then_some(notice::Notice::ListChanged(changed))
 }
+
+/// The most resources of one client that are subscribed to at the same time.
+const MAX_RUNNING: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,9 @@ struct Tools(ServerHandle);
 /// The calls of `logs` that have logged.
 static LOGGED: Semaphore = Semaphore::const_new(0);
 
+/// Has a permit when a client subscribes to `t:d`.
+static TURN: Semaphore = Semaphore::const_new(0);
+
 /// The calls of `wait` that run, and the ones that have ended.
 static WAITING: Semaphore = Semaphore::const_new(0);
 static ENDED: Semaphore = Semaphore::const_new(0);
@@ -73,6 +76,16 @@ impl Handler for Tools {
     async fn subscribe(&self, request: Subscribe, _: Context) -> Result<(), ErrorObject> {
         match request.uri.as_str() {
             "t:a" | "t:b" => Ok(()),
+            // One waits for the other.
+            "t:c" => {
+                TURN.acquire().await.unwrap().forget();
+                Ok(())
+            }
+            "t:d" => {
+                TURN.add_permits(1);
+                Ok(())
+            }
+            "t:full" => Err(ErrorObject::internal("full")),
             uri => Err(ErrorObject::resource_not_found(uri)),
         }
     }
@@ -171,9 +184,10 @@ async fn listen(endpoint: &BinaryEndpoint, uris: &[&str]) -> Result<BinaryListen
 #[tokio::test]
 async fn a_client_that_listens_hears_of_its_resources_and_of_lists() {
     let (endpoint, sessions) = serve();
-    assert_eq!(listen(&endpoint, &["t:a", "t:x"]).await.unwrap_err(), -32002);
+    assert_eq!(listen(&endpoint, &["t:a", "t:full"]).await.unwrap_err(), -32603);
     assert_eq!(sessions.count(), 0, "one that is refused does not listen");
-    let mut listening = listen(&endpoint, &["t:a"]).await.unwrap();
+    let mut listening = listen(&endpoint, &["t:y", "t:a", "t:x"]).await.unwrap();
+    assert_eq!(listening.missing(), ["t:x", "t:y"]);
     assert_eq!(sessions.count(), 1);
     sessions.resource_updated("t:b");
     sessions.resource_updated("t:a");
@@ -200,4 +214,22 @@ async fn a_client_that_listens_hears_of_its_resources_and_of_lists() {
     assert!(in_time(listening.next()).await.unwrap().is_none());
     drop(listening);
     assert_eq!(sessions.count(), 0);
+}
+
+#[tokio::test]
+async fn subscriptions_of_one_client_begin_together() {
+    let (endpoint, _) = serve();
+    let listening = in_time(listen(&endpoint, &["t:c", "t:d"])).await.unwrap().unwrap();
+    assert!(listening.missing().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_listens_to_1024_resources() {
+    let (endpoint, sessions) = serve();
+    let uris: Vec<_> = (0..=1_024).map(|number| format!("t:{number}")).collect();
+    let uris: Vec<_> = uris.iter().map(String::as_str).collect();
+    assert_eq!(listen(&endpoint, &uris).await.unwrap_err(), -32602);
+    assert_eq!(listen(&endpoint, &uris[1..]).await.unwrap().missing().len(), 1_024);
+    assert_eq!(sessions.count(), 0);
+    assert!(listen(&endpoint, &["t:a"; 1_025]).await.unwrap().missing().is_empty());
 }

@@ -42,6 +42,8 @@ pub(super) struct Carrier<C> {
     pub(super) listener: Mutex<Listener>,
     /// The server has no `CallToolStream`.
     pub(super) lacks_reports: AtomicBool,
+    /// The server does not say what it logs in no call.
+    pub(super) lacks_logs: AtomicBool,
 }
 
 /// The reason why a call has no answer of its kind.

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join;
+use futures_util::stream::{Stream, StreamExt};
 use prost::Message;
 use protomcp_bufmcp::RawMessage;
-use protomcp_bufmcp::message::{ListChanged, ResourceUpdated};
-use tokio::sync::mpsc;
+use protomcp_bufmcp::message::{ListChanged, Listening, ResourceUpdated};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tonic::Streaming;
+use tonic::Status;
 
 use crate::client::numbers;
 
@@ -29,12 +30,10 @@ pub(super) enum Heard {
 pub(super) struct Listener {
     /// The lists of which the server announces changes.
     announced: ListChanged,
-    /// The resources of the call.
-    uris: BTreeSet<String>,
+    /// The resources of the call. A notice of another one is dropped.
+    uris: watch::Sender<BTreeSet<String>>,
     /// The least severe level of log messages that a call has asked for; 0: none has.
     log_level: i32,
-    /// True if the server has refused log messages of no call.
-    refuses_logs: bool,
     /// Passes the notices of the call on; empty without one.
     passing: JoinSet<()>,
     /// Set when the notices of the call have ended.
@@ -49,8 +48,8 @@ impl Listener {
     }
 
     /// The resources of the call.
-    pub(super) fn uris(&self) -> &BTreeSet<String> {
-        &self.uris
+    pub(super) fn uris(&self) -> BTreeSet<String> {
+        self.uris.borrow().clone()
     }
 
     /// The level of log messages of no call.
@@ -63,28 +62,16 @@ impl Listener {
         self.log_level = level;
     }
 
-    /// Asks for no log messages of no call again.
-    pub(super) fn refuse_logs(&mut self) {
-        self.refuses_logs = true;
-    }
-
-    /// True for a level from which on the call does not have log messages, and may have them.
+    /// True for a level from which on the call does not have log messages.
     pub(super) fn lacks(&self, level: i32) -> bool {
-        !self.refuses_logs && level != 0 && (self.log_level == 0 || level < self.log_level)
+        level != 0 && (self.log_level == 0 || level < self.log_level)
     }
 
     /// The resources with this one, or without it; `None` if that changes nothing.
     pub(super) fn changed(&self, uri: &str, is_wanted: bool) -> Option<BTreeSet<String>> {
-        if self.uris.contains(uri) == is_wanted {
-            return None;
-        }
-        let mut uris = self.uris.clone();
-        if is_wanted {
-            uris.insert(uri.to_owned());
-        } else {
-            uris.remove(uri);
-        }
-        Some(uris)
+        let mut uris = self.uris();
+        let has_changed = if is_wanted { uris.insert(uri.to_owned()) } else { uris.remove(uri) };
+        has_changed.then_some(uris)
     }
 
     /// True if a call for these resources and log messages would hear of nothing.
@@ -94,16 +81,30 @@ impl Listener {
 
     /// Ends the call.
     pub(super) fn stop(&mut self) {
-        self.uris.clear();
+        self.uris.send_replace(BTreeSet::new());
         self.is_over = Arc::default();
         self.passing = JoinSet::new();
     }
 
     /// Passes these notices on, in place of the ones before, of which the last ones have a second to arrive. If those have
-    /// ended, some were missed, and everything counts as changed.
-    pub(super) fn follow(&mut self, uris: BTreeSet<String>, notices: Streaming<Bytes>, heard: mpsc::Sender<Heard>) {
-        let missed = if self.is_over.load(Ordering::Acquire) { self.all(&uris) } else { Vec::new() };
-        self.uris = uris;
+    /// ended, some were missed, and everything that the call before was about counts as changed. Resources that are not
+    /// there are left out, and count as changed.
+    pub(super) fn follow<S>(&mut self, call: Followed<S>, heard: mpsc::Sender<Heard>)
+    where
+        S: Stream<Item = Result<Bytes, Status>> + Send + Unpin + 'static,
+    {
+        let Followed { mut uris, missing, notices } = call;
+        let missing = missing.iter().filter(|uri| uris.remove(*uri)).collect::<Vec<_>>();
+        for uri in &missing {
+            tracing::warn!("a server over gRPC no longer has a resource, of which no change is heard: {uri:?}");
+        }
+        let missed = if self.is_over.load(Ordering::Acquire) {
+            self.all(self.uris.borrow().iter().filter(|uri| uris.contains(*uri) || missing.contains(uri)))
+        } else {
+            missing.into_iter().map(|uri| updated(uri)).collect()
+        };
+        self.uris.send_replace(uris);
+        let wanted = self.uris.subscribe();
         self.is_over = Arc::default();
         let mut before = std::mem::take(&mut self.passing);
         let is_over = Arc::clone(&self.is_over);
@@ -112,40 +113,55 @@ impl Listener {
                 drop(tokio::time::timeout(PAUSE, before.join_next()).await);
                 before.abort_all();
             };
-            join(pass(missed, notices, &heard), rest).await;
-            is_over.store(true, Ordering::Release);
+            let passing = async {
+                for message in missed {
+                    drop(heard.send(Heard::Message(message)).await);
+                }
+                pass(notices, &wanted, &heard).await;
+                is_over.store(true, Ordering::Release);
+            };
+            join(passing, rest).await;
             // A server that ends each call has its rest.
             tokio::time::sleep(PAUSE).await;
             drop(heard.send(Heard::Ended).await);
         });
     }
 
-    /// Notices of a change of everything.
-    fn all(&self, uris: &BTreeSet<String>) -> Vec<RawMessage> {
+    /// Notices of a change of all lists, and of these resources.
+    fn all<'a>(&self, uris: impl Iterator<Item = &'a String>) -> Vec<RawMessage> {
         let lists = Some(self.announced).filter(|announced| *announced != ListChanged::default());
         let lists = lists.map(|lists| notice(numbers::LIST_CHANGED, lists.encode_to_vec().into()));
-        let updated = |uri: &String| {
-            notice(numbers::RESOURCE_UPDATED, ResourceUpdated { uri: uri.clone() }.encode_to_vec().into())
-        };
-        lists.into_iter().chain(uris.iter().map(updated)).collect()
+        lists.into_iter().chain(uris.map(|uri| updated(uri))).collect()
     }
 }
 
-/// Passes notices on until they end.
-async fn pass(missed: Vec<RawMessage>, mut notices: Streaming<Bytes>, heard: &mpsc::Sender<Heard>) {
-    for message in missed {
-        drop(heard.send(Heard::Message(message)).await);
-    }
+/// A call of `Listen` that has begun.
+pub(super) struct Followed<S> {
+    /// The resources that it asks for.
+    pub(super) uris: BTreeSet<String>,
+    /// The ones that are not there.
+    pub(super) missing: Vec<String>,
+    /// The notices after the first one.
+    pub(super) notices: S,
+}
+
+/// Passes notices on until they end, without the ones of resources that are not wanted.
+async fn pass<S>(mut notices: S, wanted: &watch::Receiver<BTreeSet<String>>, heard: &mpsc::Sender<Heard>)
+where
+    S: Stream<Item = Result<Bytes, Status>> + Unpin,
+{
     loop {
-        match notices.message().await {
-            Ok(Some(notice)) => {
-                if let Some(message) = message_of(notice) {
+        match notices.next().await {
+            Some(Ok(notice)) => {
+                if let Some(message) = message_of(notice)
+                    && updated_uri(&message).is_none_or(|uri| wanted.borrow().contains(&uri))
+                {
                     // Without a receiver the conversation is over.
                     drop(heard.send(Heard::Message(message)).await);
                 }
             }
-            Ok(None) => return,
-            Err(status) => {
+            None => return,
+            Some(Err(status)) => {
                 tracing::debug!("the notices of a server over gRPC have ended: {status}");
                 return;
             }
@@ -166,9 +182,21 @@ struct Notice {
     log: Option<Bytes>,
 }
 
-/// True for the first notice of a call.
-pub(super) fn has_begun(notice: Bytes) -> bool {
-    Notice::decode(notice).is_ok_and(|notice| notice.listening.is_some())
+/// The resources that are not there, by the first notice of a call; `None`: it is another notice.
+pub(super) fn missing_of(notice: Bytes) -> Option<Vec<String>> {
+    let listening = Notice::decode(notice).ok()?.listening?;
+    Some(Listening::decode(listening).ok()?.missing)
+}
+
+/// The notice of a resource that has changed.
+fn updated(uri: &str) -> RawMessage {
+    notice(numbers::RESOURCE_UPDATED, ResourceUpdated { uri: uri.to_owned() }.encode_to_vec().into())
+}
+
+/// The resource that has changed; `None`: the message is about something else, or cannot be read.
+fn updated_uri(message: &RawMessage) -> Option<String> {
+    let updated = (message.payload == numbers::RESOURCE_UPDATED).then(|| ResourceUpdated::decode(message.body.clone()));
+    Some(updated?.ok()?.uri)
 }
 
 /// The message of a notice; `None`: it has none that is known.
@@ -192,7 +220,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use protomcp_bufmcp::message::{self, CallLog, Listening, notice};
+    use protomcp_bufmcp::message::{self, CallLog, notice};
 
     use super::*;
 
@@ -206,11 +234,12 @@ mod tests {
             (notice::Notice::Log(CallLog::default()), 103, Vec::new()),
         ] {
             let bytes = Bytes::from(message::Notice { notice: Some(notice) }.encode_to_vec());
-            assert!(!has_begun(bytes.clone()));
+            assert_eq!(missing_of(bytes.clone()), None);
             assert_eq!(message_of(bytes), Some(RawMessage { id: 0, payload, body: body.into() }));
         }
-        let first = message::Notice { notice: Some(notice::Notice::Listening(Listening {})) }.encode_to_vec();
-        assert!(has_begun(first.clone().into()));
+        let listening = Listening { missing: vec!["a:b".to_owned()] };
+        let first = message::Notice { notice: Some(notice::Notice::Listening(listening.clone())) }.encode_to_vec();
+        assert_eq!(missing_of(first.clone().into()), Some(listening.missing));
         for other in [first, Vec::new(), b"\xff".to_vec(), b"\x2a\x00".to_vec()] {
             assert_eq!(message_of(other.into()), None);
         }
@@ -219,7 +248,7 @@ mod tests {
     #[test]
     fn a_subscription_changes_the_resources_once() {
         let set = |uris: &[&str]| uris.iter().map(|uri| (*uri).to_owned()).collect::<BTreeSet<_>>();
-        let mut listener = Listener { uris: set(&["a", "b"]), ..Listener::default() };
+        let mut listener = Listener { uris: watch::Sender::new(set(&["a", "b"])), ..Listener::default() };
         for (uri, is_wanted, expected) in [
             ("c", true, Some(set(&["a", "b", "c"]))),
             ("a", true, None),
@@ -233,11 +262,87 @@ mod tests {
         listener.set_log_level(3);
         assert!(listener.lacks(2) && !listener.lacks(3) && !listener.is_idle(&set(&[]), 3));
         listener.set_log_level(0);
-        assert_eq!(listener.all(&set(&["a", "b"])).len(), 2);
+        assert_eq!(listener.all(set(&["a", "b"]).iter()).len(), 2);
         assert!(listener.announce(ListChanged { tools: true, ..ListChanged::default() }));
         assert!(!listener.is_idle(&set(&[]), 0));
-        listener.refuse_logs();
-        assert!(!listener.lacks(3), "the server has refused them");
-        assert_eq!(listener.all(&set(&["a"])).iter().map(|one| one.payload).collect::<Vec<_>>(), [100, 124]);
+        assert_eq!(listener.all(set(&["a"]).iter()).iter().map(|one| one.payload).collect::<Vec<_>>(), [100, 124]);
+    }
+
+    /// The bytes of the notice of a resource that has changed.
+    fn changed(uri: &str) -> Result<Bytes, Status> {
+        let updated = notice::Notice::ResourceUpdated(ResourceUpdated { uri: uri.to_owned() });
+        Ok(message::Notice { notice: Some(updated) }.encode_to_vec().into())
+    }
+
+    /// A call for these resources, of which these are not there, and the sender of its notices.
+    fn call(uris: &[&str], missing: &[&str]) -> (mpsc::Sender<Result<Bytes, Status>>, Followed<ReceiverOf>) {
+        let (sender, mut receiver) = mpsc::channel(8);
+        let notices = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed();
+        let owned = |uris: &[&str]| uris.iter().map(|uri| (*uri).to_owned()).collect::<Vec<_>>();
+        (sender, Followed { uris: owned(uris).into_iter().collect(), missing: owned(missing), notices })
+    }
+
+    type ReceiverOf = futures_util::stream::BoxStream<'static, Result<Bytes, Status>>;
+
+    async fn next_uri(heard: &mut mpsc::Receiver<Heard>) -> Option<String> {
+        match heard.recv().await.unwrap() {
+            Heard::Message(message) => Some(ResourceUpdated::decode(message.body).unwrap().uri),
+            Heard::Ended => None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_notices_of_the_call_before_have_a_second() {
+        let mut listener = Listener::default();
+        let (heard, mut hears) = mpsc::channel(8);
+        let (first, of_first) = call(&["a"], &[]);
+        listener.follow(of_first, heard.clone());
+        let (second, of_second) = call(&["a", "b"], &[]);
+        listener.follow(of_second, heard.clone());
+        for uri in ["c", "a"] {
+            first.send(changed(uri)).await.unwrap();
+        }
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("a"));
+        let (begun, elapsed) = (tokio::time::Instant::now(), PAUSE);
+        first.closed().await;
+        assert_eq!(begun.elapsed().as_secs(), elapsed.as_secs(), "the call before is over");
+        second.send(changed("b")).await.unwrap();
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("b"));
+        drop(second);
+        assert_eq!(next_uri(&mut hears).await, None);
+        let (_third, of_third) = call(&["a", "b"], &["b"]);
+        listener.follow(of_third, heard);
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("a"), "some changes were missed");
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("b"), "also of one that has gone");
+        assert!(listener.uris().iter().eq(["a"]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_ends_early_has_missed_changes() {
+        let mut listener = Listener::default();
+        let (heard, mut hears) = mpsc::channel(8);
+        let (_first, of_first) = call(&["a"], &[]);
+        listener.follow(of_first, heard.clone());
+        let (second, of_second) = call(&["a"], &[]);
+        listener.follow(of_second, heard.clone());
+        drop(second);
+        // The call before has its second.
+        tokio::time::sleep(PAUSE / 2).await;
+        let (_third, of_third) = call(&["a"], &[]);
+        listener.follow(of_third, heard);
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("a"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_resource_that_has_gone_has_one_change() {
+        let mut listener = Listener::default();
+        let (heard, mut hears) = mpsc::channel(8);
+        let (_first, of_first) = call(&["a", "b"], &[]);
+        listener.follow(of_first, heard.clone());
+        let (second, of_second) = call(&["a", "b", "c"], &["b"]);
+        listener.follow(of_second, heard);
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("b"));
+        second.send(changed("c")).await.unwrap();
+        assert_eq!(next_uri(&mut hears).await.as_deref(), Some("c"));
     }
 }

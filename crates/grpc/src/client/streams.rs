@@ -7,18 +7,17 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use http::uri::PathAndQuery;
 use prost::Message;
-use protomcp_bufmcp::code::RESOURCE_NOT_FOUND;
 use protomcp_bufmcp::message::{InitializeResponse, ListChanged, ListenRequest, SubscribeRequest};
-use protomcp_bufmcp::{Connect, RawMessage};
+use protomcp_bufmcp::{Connect, Fault, RawMessage, code};
 use tokio::sync::mpsc;
 use tonic::{Code, Request, Status, Streaming};
 
 use crate::client::carrier::{Carrier, Failure, OPEN_TIMEOUT};
 use crate::client::channel::Channel;
-use crate::client::listener::{Heard, has_begun};
+use crate::client::listener::{Followed, Heard, missing_of};
 use crate::client::numbers;
 use crate::client::raw_codec::RawCodec;
-use crate::status::to_fault;
+use crate::status;
 
 /// The reports that a `CallToolRequest` asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
@@ -61,25 +60,18 @@ where
         let hearing = self.hear_logs(channel.clone(), call, heard);
         let called = async {
             let request = self.request(call.body.clone(), self.timeout);
-            let mut events = match self.open(channel.clone(), CALL_TOOL_STREAM, request).await {
+            let opened = self.open(channel.clone(), CALL_TOOL_STREAM, request).await;
+            let mut events = match opened {
+                // A status after the head may be one of a call that has run.
                 Err(Failure::Status(status)) if is_missing(&status) => return Ok(None),
                 opened => opened?,
             };
-            let mut has_begun = false;
-            loop {
-                let event = match events.message().await {
-                    Ok(Some(event)) => event,
-                    Ok(None) => break,
-                    // A call that has begun is not made again.
-                    Err(status) if !has_begun && is_missing(&status) => return Ok(None),
-                    Err(status) => return Err(Failure::Status(status)),
-                };
-                has_begun = true;
+            while let Some(event) = events.message().await.map_err(Failure::Status)? {
                 let event = Event::decode(event);
                 let unreadable = |error| Failure::Status(Status::internal(format!("an event cannot be read: {error}")));
                 let Event { progress, log, response } = event.map_err(unreadable)?;
-                if response.is_some() {
-                    return Ok(response);
+                if let Some(response) = response {
+                    return Ok(Some(response));
                 }
                 let progress = progress.map(|body| (numbers::CALL_PROGRESS, body));
                 if let Some((payload, body)) = progress.or_else(|| log.map(|body| (numbers::CALL_LOG, body))) {
@@ -96,12 +88,14 @@ where
             Either::Left((response, _)) => response?,
             Either::Right(((), called)) => called.await?,
         };
-        if let Some(response) = response {
-            return Ok((numbers::CALL_TOOL_RESPONSE, response));
+        match response {
+            Some(response) => Ok((numbers::CALL_TOOL_RESPONSE, response)),
+            None => {
+                self.lacks_reports.store(true, Ordering::Relaxed);
+                tracing::warn!("the server over gRPC has no progress and no log messages of calls");
+                self.send(channel.clone(), numbers::CALL_TOOL_REQUEST, call.body.clone()).await
+            }
         }
-        self.lacks_reports.store(true, Ordering::Relaxed);
-        tracing::warn!("the server over gRPC has no progress and no log messages of calls");
-        self.send(channel.clone(), numbers::CALL_TOOL_REQUEST, call.body.clone()).await
     }
 
     /// Initializes, and begins to listen to the lists of which the server announces changes.
@@ -122,23 +116,24 @@ where
         Ok(answer)
     }
 
-    /// Listens to log messages of no call from the level on that a call asks for: handlers have the level then.
-    async fn hear_logs(&self, channel: Channel, call: &RawMessage, heard: &mpsc::Sender<Heard>) {
-        let level = Wishes::decode(call.body.clone()).unwrap_or_default().log_level;
-        if !self.listener.lock().await.lacks(level) {
+    /// Listens to log messages of no call from the level on that a call asks for: handlers have the level then. A server that
+    /// refuses is not asked again.
+    pub(super) async fn hear_logs(&self, channel: Channel, call: &RawMessage, heard: &mpsc::Sender<Heard>) {
+        let log_level = Wishes::decode(call.body.clone()).unwrap_or_default().log_level;
+        if log_level == 0 || self.lacks_logs.load(Ordering::Relaxed) {
             return;
         }
-        let wish = ListenRequest { log_level: level, ..ListenRequest::default() }.encode_to_vec().into();
-        if let Err(failure) = self.listen(channel, numbers::LISTEN, &wish, heard).await {
-            let (Failure::NotSent(status) | Failure::Status(status)) = failure;
+        let request = Bytes::from(ListenRequest { uris: Vec::new(), log_level }.encode_to_vec());
+        let Err(Failure::Status(status)) = self.listen(channel, numbers::LISTEN, &request, heard).await else { return };
+        if is_passing(&status) {
+            tracing::debug!("log messages of a server over gRPC that belong to no call are not heard of yet: {status}");
+        } else if !self.lacks_logs.swap(true, Ordering::Relaxed) {
             tracing::warn!("log messages of a server over gRPC that belong to no call are not heard of: {status}");
-            self.listener.lock().await.refuse_logs();
         }
     }
 
-    /// Begins or ends a subscription, or listens again ([`numbers::LISTEN`]). The call of `Listen` before goes on until
-    /// the next one has begun. Changes of the subscriptions wait for each other. A resource that the server no longer has
-    /// leaves the call; only a new one fails its subscription.
+    /// Begins or ends a subscription, or listens again ([`numbers::LISTEN`], with the level that a call asks for). The call of
+    /// `Listen` before goes on until the next one has begun. Changes of the subscriptions wait for each other.
     #[expect(
         clippy::await_holding_invalid_type,
         reason = "a server has OPEN_TIMEOUT to begin, and others wait as long"
@@ -151,56 +146,53 @@ where
         heard: &mpsc::Sender<Heard>,
     ) -> Result<(u32, Bytes), Failure> {
         let done = (numbers::SUBSCRIBE_RESPONSE, Bytes::new());
+        // An UnsubscribeRequest has the same field, and a request to listen again has no URI.
+        let unreadable = |error| Failure::Status(Status::internal(format!("no request: {error}")));
+        let SubscribeRequest { uri } = SubscribeRequest::decode(body.clone()).map_err(unreadable)?;
+        let is_wanted = payload == numbers::SUBSCRIBE_REQUEST;
         let mut listener = self.listener.lock().await;
-        let (mut uris, mut new) = (listener.uris().clone(), None);
         let mut log_level = listener.log_level();
-        if payload == numbers::LISTEN {
-            let wish = ListenRequest::decode(body.clone()).unwrap_or_default().log_level;
-            log_level = if listener.lacks(wish) { wish } else { log_level };
-        } else {
-            // An UnsubscribeRequest has the same field.
-            let unreadable = |error| Failure::Status(Status::internal(format!("no request: {error}")));
-            let SubscribeRequest { uri } = SubscribeRequest::decode(body.clone()).map_err(unreadable)?;
-            let is_wanted = payload == numbers::SUBSCRIBE_REQUEST;
-            let Some(changed) = listener.changed(&uri, is_wanted) else { return Ok(done) };
-            (uris, new) = (changed, is_wanted.then_some(uri));
-        }
-        loop {
-            if listener.is_idle(&uris, log_level) {
-                listener.stop();
-                return Ok(done);
-            }
-            let request = ListenRequest { uris: uris.iter().cloned().collect(), log_level };
-            let failure = match self.begin(channel.clone(), &request).await {
-                Ok(notices) => {
-                    listener.follow(uris, notices, heard.clone());
-                    listener.set_log_level(log_level);
+        let uris = match payload {
+            numbers::LISTEN => {
+                let ListenRequest { log_level: wanted, .. } = ListenRequest::decode(body.clone()).unwrap_or_default();
+                if listener.lacks(wanted) {
+                    log_level = wanted;
+                } else if wanted != 0 {
+                    // Another call has asked for it.
                     return Ok(done);
                 }
-                Err(failure) => failure,
-            };
-            match gone(&failure) {
-                Some(uri) if new.as_ref() != Some(&uri) && uris.remove(&uri) => {
-                    tracing::warn!(uri, "a server over gRPC no longer has a resource, and its subscription has ended");
-                }
-                _ => return Err(failure),
+                listener.uris()
             }
+            _ => match listener.changed(&uri, is_wanted) {
+                Some(uris) => uris,
+                None => return Ok(done),
+            },
+        };
+        if listener.is_idle(&uris, log_level) {
+            listener.stop();
+            return Ok(done);
         }
+        let request = ListenRequest { uris: uris.iter().cloned().collect(), log_level }.encode_to_vec();
+        let late = |_| Err(Failure::Status(Status::deadline_exceeded("the server does not begin to listen")));
+        let begun = tokio::time::timeout(OPEN_TIMEOUT, self.begin(channel, request.into())).await;
+        let (missing, notices) = begun.unwrap_or_else(late)?;
+        if is_wanted && missing.contains(&uri) {
+            // The call before goes on.
+            let fault = Fault::new(code::RESOURCE_NOT_FOUND, "the resource is not there").with("uri", uri);
+            return Err(Failure::Status(status::of_fault(&fault)));
+        }
+        listener.follow(Followed { uris, missing, notices }, heard.clone());
+        listener.set_log_level(log_level);
+        Ok(done)
     }
 
-    /// Begins a call of `Listen`.
-    async fn begin(&self, channel: Channel, request: &ListenRequest) -> Result<Streaming<Bytes>, Failure> {
-        let opened = async {
-            // It has no deadline: it ends with the conversation.
-            let request = self.request(request.encode_to_vec().into(), None);
-            let mut notices = self.open(channel, LISTEN, request).await?;
-            match notices.message().await.map_err(Failure::Status)? {
-                Some(first) if has_begun(first.clone()) => Ok(notices),
-                _ => Err(Failure::Status(Status::internal("the first notice of the server is another one"))),
-            }
-        };
-        let late = |_| Err(Failure::Status(Status::deadline_exceeded("the server does not begin to listen")));
-        tokio::time::timeout(OPEN_TIMEOUT, opened).await.unwrap_or_else(late)
+    /// Begins a call of `Listen`. Returns the resources that are not there, and its notices.
+    async fn begin(&self, channel: Channel, request: Bytes) -> Result<(Vec<String>, Streaming<Bytes>), Failure> {
+        // It has no deadline: it ends with the conversation.
+        let mut notices = self.open(channel, LISTEN, self.request(request, None)).await?;
+        let first = notices.message().await.map_err(Failure::Status)?;
+        let other = || Failure::Status(Status::internal("the first notice of the server is another one"));
+        Ok((first.and_then(missing_of).ok_or_else(other)?, notices))
     }
 
     /// Begins a call with a stream of responses.
@@ -231,12 +223,10 @@ fn is_missing(status: &Status) -> bool {
     status.code() == Code::Unimplemented && status.details().is_empty()
 }
 
-/// The resource that the server does not have, if that is the failure.
-fn gone(failure: &Failure) -> Option<String> {
-    let (Failure::NotSent(status) | Failure::Status(status)) = failure;
-    let fault = to_fault(status);
-    let uri = fault.data.get("uri")?.as_str()?.to_owned();
-    (fault.code == RESOURCE_NOT_FOUND).then_some(uri)
+/// True for a failure that another call may not have.
+fn is_passing(status: &Status) -> bool {
+    let passing = [Code::Unavailable, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Aborted, Code::Cancelled];
+    passing.contains(&status.code())
 }
 
 const CALL_TOOL_STREAM: &str = "/buf.mcp.v1.MCPStreams/CallToolStream";

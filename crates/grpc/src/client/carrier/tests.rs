@@ -28,6 +28,12 @@ struct Scene {
     given_up: Semaphore,
     /// Calls of `CallToolStream`, which it does not have.
     streams: AtomicUsize,
+    /// Calls of `Listen`.
+    listens: AtomicUsize,
+    /// A `Listen` ends without a notice.
+    is_silent: AtomicBool,
+    /// The resource `a:b` is not there.
+    is_gone: AtomicBool,
 }
 
 impl Scene {
@@ -39,6 +45,9 @@ impl Scene {
             retire: Notify::new(),
             given_up: Semaphore::new(0),
             streams: AtomicUsize::new(0),
+            listens: AtomicUsize::new(0),
+            is_silent: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
         })
     }
 
@@ -68,7 +77,11 @@ async fn answer(
     let listens = request.uri().path() == "/buf.mcp.v1.MCPStreams/Listen";
     let body = request.into_body().collect().await.unwrap().to_bytes();
     // One that listens has the first notice and no other.
-    let body = if listens { Bytes::from_static(b"\0\0\0\0\x02\x0a\0") } else { body };
+    let is_gone = scene.is_gone.load(Ordering::SeqCst);
+    let first: &[u8] = if is_gone { b"\0\0\0\0\x07\x0a\x05\x0a\x03a:b" } else { b"\0\0\0\0\x02\x0a\0" };
+    let first: &[u8] = if scene.is_silent.load(Ordering::SeqCst) { b"" } else { first };
+    scene.listens.fetch_add(usize::from(listens), Ordering::SeqCst);
+    let body = if listens { Bytes::from_static(first) } else { body };
     if body.ends_with(b"slow") {
         let slow = Slow(&scene.given_up);
         scene.waiting.add_permits(1);
@@ -76,12 +89,19 @@ async fn answer(
         std::mem::forget(slow);
     }
     let mut trailers = HeaderMap::new();
-    trailers.insert("grpc-status", HeaderValue::from_static(if is_stream { "12" } else { "0" }));
+    let status = HeaderValue::from_static(if is_stream { "12" } else { "0" });
+    trailers.insert("grpc-status", status.clone());
+    // A server without the method has its status in the head.
+    let has_run = body.ends_with(b"run");
     scene.streams.fetch_add(usize::from(is_stream), Ordering::SeqCst);
     let data = (!is_stream).then_some(Ok(Frame::data(body)));
     let frames: Vec<_> = data.into_iter().chain([Ok(Frame::trailers(trailers))]).collect();
     let body = StreamBody::new(futures_util::stream::iter(frames));
-    Response::builder().header("content-type", "application/grpc").body(body).unwrap()
+    let mut response = Response::builder().header("content-type", "application/grpc").body(body).unwrap();
+    if is_stream && !has_run {
+        response.headers_mut().insert("grpc-status", status);
+    }
+    response
 }
 
 async fn serve(scene: Arc<Scene>, listener: TcpListener) {
@@ -114,6 +134,7 @@ fn carrier(way: Arc<TcpServer>, origin: Uri) -> Carrier<TcpServer> {
         timeout: None,
         listener: Mutex::default(),
         lacks_reports: AtomicBool::new(false),
+        lacks_logs: AtomicBool::new(false),
     }
 }
 
@@ -247,4 +268,83 @@ async fn a_subscription_is_made_again_and_counts_as_changed() {
     while conversation.message().await.id != 3 {}
     drop(conversation);
     running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_resource_that_is_gone_fails_no_other_one() {
+    let scene = Scene::new();
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier(way, origin).run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let (gone, other) = (Bytes::from_static(b"\x0a\x03a:b"), Bytes::from_static(b"\x0a\x03c:d"));
+    conversation.send_message(RawMessage { id: 2, payload: 120, body: gone.clone() }).await;
+    assert_eq!(conversation.message().await.payload, 121);
+    scene.is_gone.store(true, Ordering::SeqCst);
+    conversation.send_message(RawMessage { id: 3, payload: 120, body: other }).await;
+    let (mut updates, mut is_subscribed) = (0, false);
+    while updates == 0 || !is_subscribed {
+        match conversation.message().await {
+            RawMessage { id: 3, payload, .. } => {
+                assert_eq!(payload, 121);
+                is_subscribed = true;
+            }
+            message => {
+                assert_eq!((message.id, message.payload), (0, 124));
+                updates += usize::from(message.body == gone);
+            }
+        }
+    }
+    conversation.send_message(RawMessage { id: 4, payload: 120, body: gone.clone() }).await;
+    let refused = loop {
+        let message = conversation.message().await;
+        if message.id == 4 {
+            break message;
+        }
+        assert_ne!(message.body, gone, "its change is heard of once");
+    };
+    assert_eq!(refused.payload, 12);
+    drop(conversation);
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_run_is_not_made_again() {
+    let scene = Scene::new();
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier(way, origin).run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    // A call named "run" that wants progress, of which the status follows the head.
+    conversation.send(2, b"\x80\x01\x01\x0a\x03run").await;
+    assert_eq!(conversation.message().await.payload, 12);
+    assert_eq!(scene.streams.load(Ordering::SeqCst), 1);
+    drop(conversation);
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_its_log_is_asked_once() {
+    let scene = Scene::new();
+    scene.is_silent.store(true, Ordering::SeqCst);
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let carrier = carrier(way, origin);
+    let (heard, _hears) = mpsc::channel(1);
+    // A call that wants log messages.
+    let call = RawMessage { id: 2, payload: 7, body: Bytes::from_static(b"\x90\x01\x03") };
+    for _ in 0..2 {
+        carrier.hear_logs(channel.clone(), &call, &heard).await;
+        assert_eq!(scene.listens.load(Ordering::SeqCst), 1);
+    }
 }
