@@ -16,6 +16,8 @@ use protomcp_bufmcp::{
 };
 use protomcp_http::Body;
 use protomcp_server::Reservation;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tonic::Status;
 use tonic::server::Grpc;
@@ -104,22 +106,20 @@ where
 
 /// The events of a call.
 fn events(call: BinaryCallEvents, deadline: Option<Instant>, held: Reservations) -> Events<Event> {
-    unfold(Some((call, held)), move |open| async move {
+    let events = unfold(Some((call, held)), move |open| async move {
         let (mut call, held) = open?;
-        let event = tokio::select! {
-            biased;
-            () = deadline::until(deadline) => return Some((Err(deadline::passed()), None)),
-            event = call.next() => event?,
-        };
-        Some(match event {
+        Some(match call.next().await? {
             BinaryCallEvent::Report(report) => (Ok(Event::of(report)), Some((call, held))),
             BinaryCallEvent::Answer(BinaryAnswer { outcome, reservations }) => {
                 held.lock().unwrap_or_else(PoisonError::into_inner).extend(reservations);
                 (answered(outcome), None)
             }
         })
-    })
-    .boxed()
+    });
+    match deadline {
+        Some(_) => ending(events.boxed(), ended(deadline, None)),
+        None => events.boxed(),
+    }
 }
 
 /// The last event.
@@ -142,21 +142,58 @@ impl Event {
 
 /// The notices of a client that listens.
 fn notices(listening: BinaryListening, deadline: Option<Instant>, expiry: Option<Instant>) -> Events<Notice> {
-    let begun = Notice { notice: Some(notice::Notice::Listening(Listening {})) };
+    let begun = Notice { notice: Some(notice::Notice::Listening(Listening { missing: listening.missing().to_vec() })) };
     let notices = unfold(Some(listening), move |open| async move {
         let mut listening = open?;
-        let end = tokio::select! {
-            biased;
-            () = deadline::until(deadline) => deadline::passed(),
-            () = deadline::until(expiry) => Status::unauthenticated("the token has expired"),
-            notice = listening.next() => match notice {
-                Some(notice) => return Some((Ok(notice), Some(listening))),
-                None => Status::unavailable("the server is shutting down"),
-            },
-        };
-        Some((Err(end), None))
+        Some(match listening.next().await {
+            Some(notice) => (Ok(notice), Some(listening)),
+            None => (Err(Status::unavailable("the server is shutting down")), None),
+        })
     });
+    let notices = match deadline.or(expiry) {
+        Some(_) => ending(notices.boxed(), ended(deadline, expiry)),
+        None => notices.boxed(),
+    };
     once(ready(Ok(begun))).chain(notices).boxed()
+}
+
+/// Waits for the end of a call by its time, or by its token.
+async fn ended(deadline: Option<Instant>, expiry: Option<Instant>) -> Status {
+    tokio::select! {
+        biased;
+        () = deadline::until(deadline) => deadline::passed(),
+        () = deadline::until(expiry) => Status::unauthenticated("the token has expired"),
+    }
+}
+
+/// The same messages until this end, in front of messages that are ready. What makes them ends then even if the client does
+/// not read, and is not asked for more.
+fn ending<R: Send + 'static>(messages: Events<R>, end: impl Future<Output = Status> + Send + 'static) -> Events<R> {
+    let (sender, receiver) = mpsc::channel(1);
+    // It ends with the response.
+    let mut passing = JoinSet::new();
+    passing.spawn(pass(messages, end, sender));
+    let open = (receiver, passing);
+    unfold(open, |(mut receiver, passing)| async move { Some((receiver.recv().await?, (receiver, passing))) }).boxed()
+}
+
+/// Passes messages on until this end.
+async fn pass<R>(mut messages: Events<R>, end: impl Future<Output = Status>, sender: mpsc::Sender<Result<R, Status>>) {
+    let receiver = sender.clone();
+    let passing = async move {
+        while let Some(message) = messages.next().await {
+            // Without a receiver the response is over.
+            if receiver.send(message).await.is_err() {
+                break;
+            }
+        }
+    };
+    let status = tokio::select! {
+        biased;
+        status = end => status,
+        () = passing => return,
+    };
+    drop(sender.send(Err(status)).await);
 }
 
 /// A moment on the clock of timers; `None`: beyond it.
@@ -191,7 +228,41 @@ const CALL_PROGRESS: u32 = 101;
 mod tests {
     use protomcp_bufmcp::message::{CallEvent, CallLog, CallProgress, call_event};
 
+    use futures_util::stream::repeat_with;
+    use tokio::sync::oneshot;
+    use tonic::Code;
+
     use super::*;
+
+    #[tokio::test]
+    async fn an_end_is_in_front_of_messages_that_are_ready() {
+        let mut messages = ending(repeat_with(|| Ok(1)).boxed(), ready(deadline::passed()));
+        let status = messages.next().await.unwrap().unwrap_err();
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        assert!(messages.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_end_needs_no_reader() {
+        let (held, dropped) = oneshot::channel::<()>();
+        let (end, ends) = oneshot::channel();
+        // Without a reader it waits with the second message.
+        let source = unfold(held, |held| async move { Some((Ok(1), held)) });
+        let end_of = async move { ends.await.unwrap() };
+        let messages = ending(source.boxed(), end_of);
+        end.send(Status::unauthenticated("the token has expired")).unwrap();
+        dropped.await.unwrap_err();
+        let all: Vec<_> = messages.collect().await;
+        assert_eq!(all.last().unwrap().as_ref().unwrap_err().code(), Code::Unauthenticated);
+        assert!(all.iter().rev().skip(1).all(Result::is_ok));
+    }
+
+    #[tokio::test]
+    async fn a_token_ends_a_call_without_a_deadline() {
+        let now = Instant::now();
+        assert_eq!(ended(None, Some(now)).await.code(), Code::Unauthenticated);
+        assert_eq!(ended(Some(now), Some(now)).await.code(), Code::DeadlineExceeded);
+    }
 
     #[test]
     fn events_are_the_ones_of_the_proto_file() {
