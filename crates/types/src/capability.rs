@@ -191,8 +191,15 @@ impl TasksCapability {
 impl ServerCapabilities {
     /// Adds tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`]).
     #[must_use]
-    pub fn with_task_extension(mut self) -> Self {
-        self.extensions = Some(tasks_extension());
+    pub fn with_task_extension(self) -> Self {
+        self.with_extension(TASKS_EXTENSION, RawJson::EMPTY_OBJECT)
+    }
+
+    /// Adds an extension with its settings, an object. Sessions of revisions before 2026-07-28 do not see it.
+    #[must_use]
+    pub fn with_extension(mut self, name: &'static str, settings: RawJson) -> Self {
+        let known = self.extensions.as_ref().and_then(|extensions| JsonObject::from_raw(extensions).ok());
+        self.extensions = Some(known.unwrap_or_default().with(name, settings).to_body().into_raw());
         self
     }
 
@@ -282,6 +289,17 @@ mod tests {
             assert_eq!(serde_json::to_string(&can).unwrap(), text);
         }
         assert!(serde_json::from_str::<ClientCapabilities>("[]").is_err());
+    }
+
+    #[test]
+    fn extensions_add_up() {
+        let twice = ServerCapabilities::default().with_task_extension().with_task_extension();
+        assert_eq!(twice.extensions.unwrap().as_str(), r#"{"io.modelcontextprotocol/tasks":{}}"#);
+        let settings = RawJson::parse(r#"{"b":true}"#).unwrap();
+        let both = ServerCapabilities::default().with_task_extension().with_extension("a/b", settings);
+        assert!(both.has_extension("a/b") && both.has_extension(TASKS_EXTENSION));
+        let text = r#"{"io.modelcontextprotocol/tasks":{},"a/b":{"b":true}}"#;
+        assert_eq!(both.extensions.unwrap().as_str(), text);
     }
 
     #[test]
