@@ -22,6 +22,7 @@ mod patterns;
 mod quote;
 #[cfg(feature = "validation")]
 mod reference;
+mod sized_page;
 #[cfg(feature = "validation")]
 mod text;
 mod tool_error;
@@ -45,6 +46,7 @@ pub use pages::{PAGE_SIZE, Page, Pages};
 pub use quote::Quote;
 #[cfg(feature = "validation")]
 pub use reference::local_fragment;
+pub use sized_page::sized_page;
 pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
 #[cfg(feature = "validation")]
 pub use validator::Validator;
