@@ -1,0 +1,8 @@
+//! Skills in folders on a disk.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bounds;
+mod folders;
+mod hostile;
+mod scene;
