@@ -5,4 +5,6 @@
 mod bounds;
 mod folders;
 mod hostile;
+mod reloads;
 mod scene;
+mod serving;

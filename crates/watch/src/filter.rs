@@ -21,6 +21,7 @@ pub struct Filter {
     always: BTreeSet<PathBuf>,
     rules: Rules,
     ignores_gitignore: bool,
+    has_all: bool,
     is_flat: bool,
     environments: BTreeSet<PathBuf>,
     except: Option<PathBuf>,
@@ -70,6 +71,13 @@ impl Filter {
     #[must_use]
     pub fn always(mut self, file: impl Into<PathBuf>) -> Self {
         self.always.insert(file.into());
+        self
+    }
+
+    /// Also selects every other file that is neither hidden nor a backup (`name~`).
+    #[must_use]
+    pub fn all_files(mut self) -> Self {
+        self.has_all = true;
         self
     }
 
@@ -141,8 +149,10 @@ impl Filter {
     /// `tools.py.swp`, `tools.py.tmp~`, `tools.py___jb_tmp___`), or the name is hidden (`.#tools.py`, `.tools.py`), or
     /// both.
     fn is_source(&self, file: &Path) -> bool {
-        let (Some(name), Some(extension)) = (file.file_name(), file.extension()) else { return false };
-        !is_hidden(name) && self.extensions.iter().any(|wanted| wanted.eq_ignore_ascii_case(extension))
+        let Some(name) = file.file_name().filter(|name| !is_hidden(name)) else { return false };
+        let has_extension =
+            |extension: &OsStr| self.extensions.iter().any(|wanted| wanted.eq_ignore_ascii_case(extension));
+        self.has_all && !name.as_encoded_bytes().ends_with(b"~") || file.extension().is_some_and(has_extension)
     }
 }
 

@@ -35,6 +35,17 @@ fn an_entry_that_is_watched_elsewhere_is_not_wanted() {
 }
 
 #[test]
+fn all_files_are_wanted_but_hidden_ones_and_backups() {
+    let filter = Filter::new().all_files();
+    for name in ["SKILL.md", "a/b.bin", "Makefile", "x.tmp"] {
+        assert!(filter.wants(&at(name)), "{name}");
+    }
+    for name in [".env", "SKILL.md~", "a/.SKILL.md.swp"] {
+        assert!(!filter.wants(&at(name)), "{name}");
+    }
+}
+
+#[test]
 fn by_products_of_editors_are_not_wanted() {
     let filter = Filter::source(&at("tools.py"));
     for name in [
