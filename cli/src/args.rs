@@ -64,6 +64,7 @@ mod sessions;
 mod settings;
 mod settings_file;
 pub(crate) mod shown_url;
+mod skills;
 #[cfg(feature = "proto-mcp")]
 pub(crate) mod tcp;
 pub(crate) mod test;

@@ -25,6 +25,7 @@ pub(crate) mod playground;
 mod questions;
 mod run;
 mod service_manager;
+mod skills;
 #[cfg(feature = "http")]
 mod socket_activation;
 #[cfg(feature = "upstream")]

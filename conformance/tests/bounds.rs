@@ -8,6 +8,7 @@ mod authorization;
 mod memory;
 mod schemas;
 mod servers;
+mod skills;
 mod source;
 mod table;
 
@@ -20,6 +21,7 @@ use self::authorization::AUTHORIZATION;
 use self::memory::MEMORY;
 use self::schemas::SCHEMAS;
 use self::servers::SERVERS;
+use self::skills::SKILLS;
 use self::source::Sources;
 use self::table::BOUNDS;
 
@@ -39,7 +41,7 @@ fn the_tables_of_security_md_match_the_constants() {
 fn tables() -> String {
     let mut sources = Sources::new(root().to_path_buf());
     let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
-    for (what, bound, option) in BOUNDS.iter().chain(SERVERS).chain(AUTHORIZATION).chain(SCHEMAS) {
+    for (what, bound, option) in BOUNDS.iter().chain(SERVERS).chain(AUTHORIZATION).chain(SCHEMAS).chain(SKILLS) {
         text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
     }
     text += "\nMemory of the process adds up to this, with the defaults:\n\n| what | at most |\n|---|---|\n";

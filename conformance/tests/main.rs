@@ -78,6 +78,7 @@ mod second;
 mod seed;
 mod sessions;
 mod shutdown;
+mod skills;
 mod start;
 mod stateless;
 mod storm;

@@ -82,6 +82,7 @@ impl Dev {
             return lacking("servers in place of a tool file", "upstream");
         }
         self.serve.tool.watching.no_view = self.no_view;
+        self.serve.tool.watch_skills();
         self.serve.tool.watching.also = watched_paths::distinct(std::mem::take(&mut self.command.watches))?;
         self.serve.file(true)
     }
@@ -90,6 +91,7 @@ impl Dev {
     #[cfg(feature = "upstream")]
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
         self.serve.tool.watching.no_view = self.no_view;
+        self.serve.tool.watch_skills();
         let flags = &mut self.command;
         flags.watches = watched_paths::distinct(std::mem::take(&mut flags.watches))?;
         let mut words = std::mem::take(&mut flags.command);

@@ -5,6 +5,7 @@ use std::path::Path;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::args::settings::{Names, Origin, Setting, WATCH};
+use crate::args::skills::SKILLS;
 use crate::exit::Failure;
 use crate::nearest::nearest;
 use crate::text_file::read_bounded;
@@ -25,12 +26,17 @@ pub(super) fn read(path: &Path, verb: &str, names: impl FnOnce() -> Names) -> Re
         Err(error) => return Err(unreadable(error)),
     };
     let directory = path.parent().unwrap_or(Path::new(""));
-    for setting in settings.iter_mut().filter(|setting| setting.flag == WATCH) {
+    for setting in settings.iter_mut().filter(|setting| has_paths(&setting.flag)) {
         for value in &mut setting.values {
             *value = directory.join(&*value).to_string_lossy().into_owned();
         }
     }
     Ok(settings)
+}
+
+/// True for flags whose values are paths, relative to the file.
+fn has_paths(flag: &str) -> bool {
+    [WATCH, SKILLS].contains(&flag)
 }
 
 fn parse(text: &str, verb: &str, names: &Names) -> Result<Vec<Setting>, String> {
@@ -54,7 +60,7 @@ fn parse(text: &str, verb: &str, names: &Names) -> Result<Vec<Setting>, String> 
             // A setting of all commands need not be one of this command.
             if names.flags(Some(verb)).any(|flag| flag == key) && section.is_none_or(|section| section == verb) {
                 let (values, expected) = match key {
-                    WATCH => (paths(item), "a path or a list of paths"),
+                    WATCH | SKILLS => (paths(item), "a path or a list of paths"),
                     _ => (values(item), "a text, a number, true, false or a list"),
                 };
                 let values = values.ok_or_else(|| format!("line {line}: {key} is not {expected}"))?;

@@ -170,6 +170,7 @@ fn mistakes_are_named() {
         ("run --upstream https://a --name x", "--name is for tool files: it has no meaning for the servers of"),
         ("dev --watch nowhere -- server", "invalid --watch \"nowhere\": it does not exist"),
         ("dev FILE --watch nowhere", "invalid --watch \"nowhere\": it does not exist"),
+        ("run FILE --skills nowhere", "invalid --skills \"nowhere\": it is not a directory"),
         ("dev FILE --upstream-sessions client", "--upstream-sessions is for a command after --"),
         ("dev --upstream https://a", "unknown flag \"--upstream\""),
         ("run --upstream https://a -- server", "name one of --upstream, --config and a command after --"),

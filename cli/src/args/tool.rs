@@ -23,6 +23,7 @@ use crate::args::refusal::USAGE;
 use crate::args::registry::RegistryFlags;
 use crate::args::report::hosts;
 use crate::args::shown_url::shown;
+use crate::args::skills::{SKILLS, SkillFlags};
 use crate::args::values::{call_time, patience, size, time};
 use crate::args::workers::WorkerFlags;
 use crate::exit::Failure;
@@ -32,7 +33,7 @@ use crate::log::{LogFlags, LogLevel};
 use crate::served_file::ServedFile;
 
 /// Flags that only matter to tool files.
-pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
+pub(super) const TOOL_FILES_ONLY: [&str; 21] = [
     "hot-reload",
     "validate-args",
     "output-schema",
@@ -53,6 +54,7 @@ pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
     "instructions",
     "website",
     "icon",
+    SKILLS,
 ];
 
 /// The flags among them that matter to other servers, too, if their files are watched.
@@ -158,6 +160,9 @@ struct ViewFlags {
 
     #[command(flatten)]
     identity: IdentityFlags,
+
+    #[command(flatten)]
+    skills: SkillFlags,
 }
 
 /// Times and sizes.
@@ -222,6 +227,21 @@ impl ToolFlags {
     /// The settings of lazy discovery, if hosts see three tools.
     pub(crate) fn lazy_tools(&self) -> Option<LazyTools> {
         self.view.lazy_tools.then(LazyTools::default)
+    }
+
+    /// The folders of skills; none in front of other servers.
+    pub(crate) fn skill_folders(&self) -> &[PathBuf] {
+        if self.file.is_some() { &self.view.skills.folders } else { &[] }
+    }
+
+    /// The interval at which the folders of skills are polled, if their saves are noticed at all.
+    pub(crate) fn watched_skills(&self) -> Option<Option<Duration>> {
+        self.view.skills.is_watched.then_some(self.watching.poll)
+    }
+
+    /// Notices saves of skills.
+    pub(super) fn watch_skills(&mut self) {
+        self.view.skills.is_watched = true;
     }
 
     /// The path of the tool file.

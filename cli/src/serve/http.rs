@@ -144,7 +144,7 @@ impl Front {
         // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.
         let is_old = http.protocols.has_streamable_http();
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
-        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url, recorder: None })
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {

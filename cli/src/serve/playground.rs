@@ -106,7 +106,7 @@ impl Front {
         let access = Config::default().require(Credential::token(token.secret())).allow_host(&options.host);
         // The bridge says more about a call that is too late.
         let call_timeout = limits.call_timeout.saturating_add(CLOSE_TIMEOUT);
-        Ok(Self { token, journal, terms: Terms::new(&options.tool), call_timeout, sockets, config, access, origin })
+        Ok(Self { token, journal, terms: Terms::new(&options.tool)?, call_timeout, sockets, config, access, origin })
     }
 
     /// The service, and its listener at work. Prints the URL of the page.

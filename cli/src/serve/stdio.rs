@@ -52,7 +52,7 @@ pub(super) async fn serve(
     let is_live = matches!(status, Status::Lines);
     log::start_with(tool.log_level, tool.log, status);
     recorder.iter().for_each(Recorder::announce);
-    let front = Front { terms: Terms::new(tool), max_line: options.max_line, recorder };
+    let front = Front { terms: Terms::new(tool)?, max_line: options.max_line, recorder };
     for flag in options.idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }

@@ -116,7 +116,15 @@ impl Front {
         if tcp.tokens.is_some() || verifier.is_some() {
             tracing::info!("JSON-RPC in lines is refused: it has no place for the token that is required");
         }
-        Ok(Self { sockets, config, tokens: tcp.tokens, verifier, max_line: tcp.max_line, terms: Terms::new(tool), url })
+        Ok(Self {
+            sockets,
+            config,
+            tokens: tcp.tokens,
+            verifier,
+            max_line: tcp.max_line,
+            terms: Terms::new(tool)?,
+            url,
+        })
     }
 
     /// Serves connections until the server shuts down.

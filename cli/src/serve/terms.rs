@@ -10,12 +10,15 @@ use protomcp_check::{ForHosts, HostLayer};
 use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
+use protomcp_skills::{Skills, SkillsLayer, WithSkills};
 
 use crate::args::tool::ToolFlags;
+use crate::exit::Failure;
 #[cfg(feature = "upstream")]
 use crate::proto_remote::ProtoRemote;
 #[cfg(feature = "proto-mcp")]
 use crate::serve::binary::BinaryTerms;
+use crate::serve::skills;
 
 /// The terms on which clients are served.
 #[derive(Clone)]
@@ -26,6 +29,8 @@ pub(super) struct Terms {
     lazy_tools: Option<LazyTools>,
     /// Definitions in the form of hosts.
     hosts: HostLayer,
+    /// Served in addition to the tools.
+    skills: Option<Skills>,
     /// Each request is a line in the log.
     access_log: bool,
     /// For clients of proto-mcp alone.
@@ -33,19 +38,21 @@ pub(super) struct Terms {
     binary: BinaryTerms,
 }
 
-/// A service that refuses calls beyond the limits, and whose definitions are adapted to hosts.
-type Adapted<S> = ForHosts<Arc<Admitting<Arc<S>>>>;
+/// A service with skills that refuses calls beyond the limits, and whose definitions are adapted to hosts.
+type Adapted<S> = ForHosts<Arc<Admitting<Arc<WithSkills<Arc<S>>>>>>;
 
 impl Terms {
-    pub(super) fn new(tool: &ToolFlags) -> Self {
-        Self {
+    /// Must be called inside of a runtime. Fails if there are skills that cannot be loaded.
+    pub(super) fn new(tool: &ToolFlags) -> Result<Self, Failure> {
+        Ok(Self {
             admission: tool.limits.admission.layer(),
             lazy_tools: tool.lazy_tools(),
             hosts: tool.host_layer(),
+            skills: skills::open(tool)?,
             access_log: tool.access_log,
             #[cfg(feature = "proto-mcp")]
             binary: BinaryTerms::new(tool),
-        }
+        })
     }
 
     /// The limits on concurrent calls.
@@ -63,6 +70,10 @@ impl Terms {
         if self.access_log {
             server.handle().log_access();
         }
+        let server = match &self.skills {
+            Some(skills) => skills.serve(server),
+            None => server.layer(SkillsLayer::default()),
+        };
         self.hosts.around(server.layer(&self.admission))
     }
 }

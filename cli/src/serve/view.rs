@@ -37,7 +37,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
         Source::Servers(servers) => {
             gateway::note(&servers);
             gateway::check(&servers)?;
-            let remote = Terms::new(tool).remote(servers.limits.timeout);
+            let remote = Terms::new(tool)?.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, |builder| builder, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());

@@ -12,6 +12,7 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
         "schemas of proto-mcp that are loaded, as it is estimated",
         "{crates/bufmcp/src/descriptors/loaded.rs MAX_LOADED bytes}",
     ),
+    ("files of skills", "{crates/skills/src/limits.rs MAX_TREE_BYTES bytes}"),
     ("events kept for clients that come back", "{crates/http/src/store/memory.rs BYTES bytes}"),
     ("results of tasks, of sessions and of stateless calls", "{crates/session/src/task_limits.rs max_bytes*2 bytes}"),
     (

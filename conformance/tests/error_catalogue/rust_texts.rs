@@ -102,6 +102,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         "fn parked_elsewhere", "fn replica_gone", "fn request", "fn unknown",
     ]),
     ("session", &["const CANCELLED", "fn check", "fn filter", "fn listen", "fn request", "fn unanswered"]),
+    ("skills", &["Display for Omission"]),
     ("supervisor", &["Display for Status", "fn no_interpreter", "fn notice", "fn take"]),
     ("trace", &["fn receive", "fn refusal"]),
     ("transport", &["fn refusal"]),

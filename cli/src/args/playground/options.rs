@@ -34,6 +34,7 @@ impl Playground {
             Some(servers) => Source::Servers(Box::new(servers)),
             None => {
                 tool.watching.also = watches;
+                tool.watch_skills();
                 Source::File { path: tool.path()?, watch: true }
             }
         };
