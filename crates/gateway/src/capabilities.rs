@@ -1,7 +1,7 @@
 //! The description that a gateway gives of itself: the description of its only server, or the union of several.
 
 use protomcp_server::ServerInfo;
-use protomcp_types::{Implementation, ListCapability, RawJson, ServerCapabilities, TASKS_EXTENSION};
+use protomcp_types::{Implementation, ListCapability, RawJson, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION};
 
 use crate::described::Described;
 use crate::era::Era;
@@ -57,7 +57,18 @@ fn union(servers: &[Described], era: Era) -> ServerCapabilities {
             all = all.with_tasks().with_task_extension();
         }
     }
+    // Requests about skills are passed on to the only server: the URIs of several could be the same.
+    if let [only] = servers
+        && let Some(settings) = skills(only, era)
+    {
+        all = all.with_extension(SKILLS_EXTENSION, settings);
+    }
     if servers.iter().any(|server| server.may_differ(era)) { with_other_era(all) } else { all }
+}
+
+/// The settings of the extension for skills, if the server has it.
+fn skills(server: &Described, era: Era) -> Option<RawJson> {
+    server.view(era)?.capabilities.as_ref()?.extension(SKILLS_EXTENSION)
 }
 
 /// Adds the capabilities that a server may have in one era alone.
@@ -141,6 +152,19 @@ mod tests {
         for name in ["tools", "resources", "prompts", "completions", "logging", "tasks", TASKS_EXTENSION] {
             assert!(with_unknown.contains(name), "{name} in {with_unknown}");
         }
+    }
+
+    #[test]
+    fn the_skills_of_a_single_server_are_declared() {
+        let settings = RawJson::parse(r#"{"directoryRead":true}"#).unwrap();
+        let with_skills = view(ServerCapabilities::default().with_extension(SKILLS_EXTENSION, settings), None);
+        let skilled = server("a", Mode::Stateful, &[&with_skills]);
+        let declared = r#""extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}"#;
+        let alone = text(std::slice::from_ref(&skilled), Era::Stateless);
+        assert!(alone.contains(declared), "{alone}");
+        let other = view(ServerCapabilities::default(), None);
+        let both = text(&[skilled, server("b", Mode::Stateful, &[&other])], Era::Stateless);
+        assert!(!both.contains(SKILLS_EXTENSION), "{both}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use protomcp_client::ServerView;
 use protomcp_server::{Audience, ServerHandle, ServerInfo};
-use protomcp_types::{ErrorObject, Implementation, Level, RawJson};
+use protomcp_types::{ErrorObject, Implementation, Level, RawJson, SKILLS_EXTENSION};
 
 use crate::capabilities;
 use crate::described::Described;
@@ -63,6 +63,11 @@ impl Environment {
         let mut servers = self.described();
         if servers[reach.place].learn(wanted, view) {
             self.describe_stateless(&servers);
+            let has_skills = view.capabilities.as_ref().is_some_and(|server| server.has_extension(SKILLS_EXTENSION));
+            if self.names_servers && has_skills {
+                let name = servers[reach.place].name();
+                tracing::warn!("the skills of {name} are resources alone, because several servers are served");
+            }
         }
     }
 

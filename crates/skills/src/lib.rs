@@ -24,7 +24,6 @@ pub use limits::{
 pub use load_error::LoadError;
 pub use omission::{Omission, Omitted};
 pub use reload::SkillsReload;
-pub use serve::SKILLS_EXTENSION;
 pub use skill_file::SkillFile;
 pub use skills::Skills;
 pub use tree::SkillTree;

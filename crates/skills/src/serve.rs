@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use protomcp_server::{Server, ServerInfo, Service};
-use protomcp_types::RawJson;
+use protomcp_types::{RawJson, SKILLS_EXTENSION};
 
 use crate::layer::{SkillsLayer, WithSkills};
 use crate::skills::Skills;
-
-/// The extension of MCP (SEP-2640).
-pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 
 /// The settings of the extension.
 const SETTINGS: &str = r#"{"directoryRead":true}"#;

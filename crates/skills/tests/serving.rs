@@ -1,12 +1,12 @@
 //! Skills in front of a service, as clients of both eras see them.
 
 use protomcp_server::{Context, Handler, Layer, Server, ServerInfo, ServerRequest, Service};
-use protomcp_skills::{SKILLS_EXTENSION, SkillTree, Skills, SkillsLayer};
+use protomcp_skills::{SkillTree, Skills, SkillsLayer};
 use protomcp_testing::{JsonPeer, run_paused};
 use protomcp_transport::lines::Lines;
 use protomcp_types::{
     CacheHint, ErrorObject, ListResources, ListResourcesResult, Params, ReadResource, ReadResourceResult, Resource,
-    ResourceContents, ServerCapabilities,
+    ResourceContents, SKILLS_EXTENSION, ServerCapabilities,
 };
 use serde_json::{Value, json};
 

@@ -10,6 +10,9 @@ use crate::raw::{Kind, RawJson};
 /// The name of the task extension among the capabilities of both sides (MCP 2026-07-28).
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
+/// The name of the extension for skills among the capabilities of a server (SEP-2640).
+pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
+
 /// `{"io.modelcontextprotocol/tasks":{}}`
 pub(crate) fn tasks_extension() -> RawJson {
     RawJson::trusted(r#"{"io.modelcontextprotocol/tasks":{}}"#)
@@ -206,8 +209,14 @@ impl ServerCapabilities {
     /// True if the server supports an extension.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
-        let extensions = self.extensions.as_ref().and_then(|extensions| JsonObject::from_raw(extensions).ok());
-        extensions.is_some_and(|extensions| has(&extensions, name))
+        self.extension(name).is_some()
+    }
+
+    /// The settings of an extension, if the server supports it.
+    #[must_use]
+    pub fn extension(&self, name: &str) -> Option<RawJson> {
+        let mut extensions = JsonObject::from_raw(self.extensions.as_ref()?).ok()?;
+        extensions.take(name).filter(|settings| !is_null(settings))
     }
 
     /// Adds tool calls as tasks, with listing and cancelling.
@@ -297,7 +306,8 @@ mod tests {
         assert_eq!(twice.extensions.unwrap().as_str(), r#"{"io.modelcontextprotocol/tasks":{}}"#);
         let settings = RawJson::parse(r#"{"b":true}"#).unwrap();
         let both = ServerCapabilities::default().with_task_extension().with_extension("a/b", settings);
-        assert!(both.has_extension("a/b") && both.has_extension(TASKS_EXTENSION));
+        assert!(both.has_extension("a/b") && both.has_extension(TASKS_EXTENSION) && !both.has_extension("a"));
+        assert_eq!(both.extension("a/b").unwrap().as_str(), r#"{"b":true}"#);
         let text = r#"{"io.modelcontextprotocol/tasks":{},"a/b":{"b":true}}"#;
         assert_eq!(both.extensions.unwrap().as_str(), text);
     }
