@@ -35,6 +35,8 @@ pub use protomcp_sdk as sdk;
 #[cfg(feature = "server")]
 pub use protomcp_server as server;
 pub use protomcp_session as session;
+#[cfg(feature = "skills")]
+pub use protomcp_skills as skills;
 pub use protomcp_transport as transport;
 #[cfg(feature = "typed")]
 pub use protomcp_typed as typed;
@@ -65,6 +67,8 @@ pub use protomcp_server::{
     AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerHandle, ServerInfo, Service,
     SessionObserver, Tasks,
 };
+#[cfg(feature = "skills")]
+pub use protomcp_skills::{SkillTree, Skills};
 pub use protomcp_transport::{Transport, TransportError, stdio};
 #[cfg(feature = "typed")]
 pub use protomcp_typed::{Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars};

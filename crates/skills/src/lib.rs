@@ -23,6 +23,10 @@ pub use limits::{
 };
 pub use load_error::LoadError;
 pub use omission::{Omission, Omitted};
+#[doc(no_inline)]
+pub use protomcp_schema::Page;
+#[doc(no_inline)]
+pub use protomcp_watch::WatchError;
 pub use reload::SkillsReload;
 pub use skill_file::SkillFile;
 pub use skills::Skills;
