@@ -146,7 +146,7 @@ fn run_loads_skills_again_on_a_signal() {
 }
 
 #[test]
-fn skills_that_cannot_be_served_are_a_mistake_on_the_command_line() {
+fn skills_that_cannot_be_loaded_are_a_usage_error() {
     let sandbox = sandbox();
     write(&sandbox, "bad/SKILL.md", "---\nname: good\ndescription: d\n---\n");
     for (words, reason) in [

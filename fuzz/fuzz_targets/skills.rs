@@ -1,5 +1,5 @@
-//! Any bytes as a `SKILL.md`: the frontmatter is refused, or it is a JSON object with a name and a description that is read as
-//! it was written.
+//! Any bytes as a `SKILL.md`: the frontmatter is refused, or it is a JSON object with a name and a description that is
+//! read as it was written.
 
 #![no_main]
 

@@ -6,8 +6,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 
-/// The skills in the folders of the command line, which are loaded again on SIGHUP and, if they are watched, after a save.
-/// `None` without such folders.
+/// The skills in the folders of the command line, which are loaded again on SIGHUP and, if they are watched, after a
+/// save. `None` without such folders.
 pub(super) fn open(tool: &ToolFlags) -> Result<Option<Skills>, Failure> {
     let folders = tool.skill_folders();
     if folders.is_empty() {

@@ -7,8 +7,8 @@ use protomcp_types::{ErrorObject, RawJson, array};
 use crate::cursor;
 use crate::pages::Page;
 
-/// The page that begins at `cursor`; an empty cursor is the beginning. `after` makes the items behind a key, in the order of
-/// their keys. The page ends with the item that reaches `max_bytes`, so it has at least one if there are any.
+/// The page that begins at `cursor`; an empty cursor is the beginning. `after` makes the items behind a key, in the
+/// order of their keys. The page ends with the item that reaches `max_bytes`, so it has at least one if there are any.
 ///
 /// ```
 /// use std::collections::BTreeMap;

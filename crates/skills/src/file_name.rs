@@ -26,8 +26,8 @@ pub(crate) fn parent(uri: &str) -> Option<&str> {
     (parent != ROOT).then_some(parent)
 }
 
-/// A name as text: `None` if it is not UTF-8, or has control characters or a backslash, which separates names for clients on
-/// Windows.
+/// A name as text: `None` if it is not UTF-8, or has control characters or a backslash, which separates names for
+/// clients on Windows.
 pub(crate) fn readable(name: &[u8]) -> Option<&str> {
     let name = str::from_utf8(name).ok()?;
     let is_plain = |c: char| !c.is_control() && c != '\\' && c != '/';

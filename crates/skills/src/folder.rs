@@ -11,7 +11,8 @@ use bytes::Bytes;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, open, openat, statat};
 use rustix::io::Errno;
 
-/// Opens without following a link, without waiting for the other end of a pipe, and without becoming the owner of a terminal.
+/// Opens without following a link, without waiting for the other end of a pipe, and without becoming the owner of a
+/// terminal.
 const FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::NOFOLLOW);
 

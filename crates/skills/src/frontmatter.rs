@@ -1,7 +1,7 @@
 //! The YAML at the beginning of a `SKILL.md`, as JSON.
 //!
-//! Clients compare each field of an entry with the file itself (SEP-2640, "Frontmatter Verification"), so the value is read by
-//! YAML 1.2 alone: `yes` is text, and `<<` is a name like any other.
+//! Clients compare each field of an entry with the file itself (SEP-2640, "Frontmatter Verification"), so the value is
+//! read by YAML 1.2 alone: `yes` is text, and `<<` is a name like any other.
 
 use std::str;
 
@@ -49,7 +49,10 @@ pub enum FrontmatterError {
     #[error("the frontmatter has no field {0} with a text")]
     Missing(&'static str),
     /// The name breaks the rules of Agent Skills.
-    #[error("the name {0:?} is not valid: use 1 to {max} lower-case letters, digits and single hyphens between them", max = MAX_NAME)]
+    #[error(
+        "the name {0:?} is not valid: use 1 to {max} lower-case letters, digits and single hyphens between them",
+        max = MAX_NAME
+    )]
     Name(String),
     /// The description is empty, or longer than [`MAX_DESCRIPTION`] characters.
     #[error("the description is not valid: use 1 to {max} characters", max = MAX_DESCRIPTION)]

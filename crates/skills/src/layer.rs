@@ -1,7 +1,7 @@
 //! Serves skills in front of a service.
 //!
-//! The service in the layer keeps its own resources: its list comes first, and it is asked for each URI that is not a file of a
-//! skill.
+//! The service in the layer keeps its own resources: its list comes first, and it is asked for each URI that is not a
+//! file of a skill.
 
 use protomcp_schema::Page;
 use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};

@@ -1,5 +1,5 @@
-//! Loads folders: each file is read once, hashed and kept, so that a later change on the disk cannot change the contents that
-//! a digest describes.
+//! Loads folders: each file is read once, hashed and kept, so that a later change on the disk cannot change the
+//! contents that a digest describes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,8 +17,8 @@ use crate::tree::SkillTree;
 impl SkillTree {
     /// Loads the skills in a folder: the folder itself if it has a `SKILL.md`, or each folder below it that has one.
     ///
-    /// The URI of a skill has the names of the folders below `folder`, such as `skill://billing/refunds/SKILL.md`. A skill
-    /// inside of another one is a skill, and its files are files of the outer one, too. Blocks while it reads.
+    /// The URI of a skill has the names of the folders below `folder`, such as `skill://billing/refunds/SKILL.md`. A
+    /// skill inside of another one is a skill, and its files are files of the outer one, too. Blocks while it reads.
     ///
     /// Links, devices, pipes, names that begin with a dot, and names that are not plain text are left out
     /// ([`SkillTree::omissions`]).

@@ -12,8 +12,8 @@ use crate::load_error::LoadError;
 use crate::skills::Skills;
 use crate::tree::SkillTree;
 
-/// Folders that are loaded again, until it is dropped. [`Skills::reload_on_request`] and [`Skills::reload_on_change`] make
-/// one. The outcome of each load is logged.
+/// Folders that are loaded again, until it is dropped. [`Skills::reload_on_request`] and [`Skills::reload_on_change`]
+/// make one. The outcome of each load is logged.
 #[derive(Debug)]
 pub struct SkillsReload {
     wanted: Arc<Notify>,
@@ -29,8 +29,8 @@ impl SkillsReload {
 }
 
 impl Skills {
-    /// Loads the skills in some folders ([`SkillTree::load_all`]), and logs a warning for each file or folder that is left
-    /// out. Blocks while it reads.
+    /// Loads the skills in some folders ([`SkillTree::load_all`]), and logs a warning for each file or folder that is
+    /// left out. Blocks while it reads.
     ///
     /// # Errors
     /// See [`SkillTree::load_all`].
@@ -46,8 +46,8 @@ impl Skills {
         self.reload(folders, Vec::new(), JoinSet::new(), Arc::default())
     }
 
-    /// Loads the folders again on each request and after each change of a file in them. `poll`: looks for changes at this
-    /// interval instead of using the system's notifications. Must be called inside of a tokio runtime with timers.
+    /// Loads the folders again on each request and after each change of a file in them. `poll`: looks for changes at
+    /// this interval instead of using the system's notifications. Must be called inside of a tokio runtime with timers.
     ///
     /// # Errors
     /// If a folder cannot be watched.

@@ -13,11 +13,11 @@ const SETTINGS: &str = r#"{"directoryRead":true}"#;
 
 impl Skills {
     /// A server with these skills: each `SKILL.md` is in `resources/list`, each file is read with `resources/read`, and
-    /// `skills/list`, `skills/get` and `resources/directory/read` are answered. Clients are notified of changes; if several
-    /// servers have the same skills, the clients of the first one.
+    /// `skills/list`, `skills/get` and `resources/directory/read` are answered. Clients are notified of changes; if
+    /// several servers have the same skills, the clients of the first one.
     ///
-    /// The extension is declared to clients of 2026-07-28, for which it is specified. Earlier revisions have resources alone:
-    /// the server declares them itself.
+    /// The extension is declared to clients of 2026-07-28, for which it is specified. Earlier revisions have resources
+    /// alone: the server declares them itself.
     #[must_use]
     pub fn serve<S: Service>(&self, server: Server<S>) -> Server<WithSkills<Arc<S>>> {
         let sessions = server.handle();

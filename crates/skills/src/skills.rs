@@ -33,8 +33,8 @@ impl Skills {
     }
 
     /// Serves another tree from now on, and returns the one before. Clients are notified that the list of resources has
-    /// changed, and clients that have subscribed to a file are notified if its contents are others or gone. An equal tree
-    /// changes nothing.
+    /// changed, and clients that have subscribed to a file are notified if its contents are others or gone. An equal
+    /// tree changes nothing.
     pub fn replace(&self, tree: SkillTree) -> Arc<SkillTree> {
         let new = Arc::new(tree);
         let old = self.0.tree.swap(Arc::clone(&new));

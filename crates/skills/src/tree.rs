@@ -1,7 +1,7 @@
 //! The skills of a server as a value: entries, files and folders by their URIs.
 //!
-//! A request is answered only for a URI that the tree has made. URIs are compared byte for byte: there are no other spellings
-//! of one, and none is taken apart to find a file.
+//! A request is answered only for a URI that the tree has made. URIs are compared byte for byte: there are no other
+//! spellings of one, and none is taken apart to find a file.
 
 use std::collections::btree_map::{BTreeMap, Range};
 use std::ops::Bound;
@@ -45,7 +45,8 @@ impl SkillTree {
         &self.omissions
     }
 
-    /// A page of entries (SEP-2640, "Listing Skills"). It ends with the entry that reaches [`PAGE_BYTES`]; none is split.
+    /// A page of entries (SEP-2640, "Listing Skills"). It ends with the entry that reaches [`PAGE_BYTES`]; none is
+    /// split.
     ///
     /// # Errors
     /// −32602 for a cursor that no page has ended with.
@@ -126,7 +127,8 @@ impl SkillTree {
         object.raw("resources", &files).finish().into_raw()
     }
 
-    /// The definition of a file. A `SKILL.md` has the name and the description of its skill (SEP-2640, "Resource Metadata").
+    /// The definition of a file. A `SKILL.md` has the name and the description of its skill (SEP-2640, "Resource
+    /// Metadata").
     fn resource(&self, file: &SkillFile) -> Resource {
         let resource = file.to_resource();
         match self.skills.get(file.uri()) {

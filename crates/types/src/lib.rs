@@ -50,7 +50,8 @@ pub use byte_order_mark::{BYTE_ORDER_MARK, without_byte_order_mark};
 pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{
-    ClientCapabilities, ListCapability, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION, TaskRequests, TaskTools, TasksCapability,
+    ClientCapabilities, ListCapability, SKILLS_EXTENSION, ServerCapabilities, TASKS_EXTENSION, TaskRequests, TaskTools,
+    TasksCapability,
 };
 pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
