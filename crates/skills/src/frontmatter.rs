@@ -121,6 +121,7 @@ fn options() -> Options {
         },
         merge_keys: MergeKeyPolicy::AsOrdinary,
         strict_booleans: true,
+        underscored_numbers_as_strings: true,
         with_snippet: false,
     }
 }
@@ -167,11 +168,11 @@ mod tests {
     #[test]
     fn every_field_of_the_author_is_kept() {
         let fields =
-            "name: a-1\ndescription: \"D: d\"\nlicense: MIT\nmetadata:\n  version: '1.10'\n  tags: [yes, 2, null]";
+            "name: a-1\ndescription: \"D: d\"\nlicense: MIT\nmetadata:\n  version: '1.10'\n  tags: [yes, 2, 1_0, null]";
         let frontmatter = read(fields).unwrap();
         let expected = serde_json::json!({
             "name": "a-1", "description": "D: d", "license": "MIT",
-            "metadata": {"version": "1.10", "tags": ["yes", 2, null]}
+            "metadata": {"version": "1.10", "tags": ["yes", 2, "1_0", null]}
         });
         assert_eq!(serde_json::from_str::<Value>(frontmatter.as_json().as_str()).unwrap(), expected);
         assert_eq!((frontmatter.name(), frontmatter.description()), ("a-1", "D: d"));
