@@ -39,9 +39,9 @@ impl Bench {
     /// If a program does not build or does not exist.
     pub fn new(options: Options) -> io::Result<Self> {
         if options.builds {
-            Programs::build()?;
+            Programs::build(options.pmcp.as_deref())?;
         }
-        let programs = Programs::find()?;
+        let programs = Programs::find(options.pmcp.as_deref())?;
         programs.check()?;
         if let Some((name, path)) = options.others.iter().find(|(_, path)| !path.exists()) {
             return Err(io::Error::other(format!("--other {name}: {} does not exist", path.display())));

@@ -19,6 +19,8 @@ pub struct Options {
     pub steps: usize,
     /// The file for all figures.
     pub json: Option<PathBuf>,
+    /// The build of `pmcp` that is measured; `None`: the one in the target folder.
+    pub pmcp: Option<PathBuf>,
     /// Other programs with the flags of `pmcp`, and their names.
     pub others: Vec<(String, PathBuf)>,
     /// The files to make tables and plots of; nothing is measured then.
@@ -37,6 +39,7 @@ impl Default for Options {
             minutes: 30,
             steps: usize::MAX,
             json: None,
+            pmcp: None,
             others: Vec::new(),
             report: None,
             builds: true,
@@ -53,6 +56,7 @@ usage: cargo bench -p protomcp-benches --bench bridge -- [FLAG...]
   --cycles N (3)        cycles in which 10,000 sessions are opened and abandoned
   --minutes N (30)      duration of the parts `load` and `overload`
   --steps N (all)       sizes of each growth curve, from the smallest on
+  --pmcp PATH           measure this build of pmcp, as scripts/profile-guided makes it, in place of a plain release
   --other [NAME=]PATH   measure another build of pmcp, too; may be repeated
   --json PATH           write all figures to a file; a relative path begins in the folder `benches`
   --no-build            measure the programs in the target folder as they are
@@ -80,6 +84,7 @@ impl Options {
                     options.report = Some(words.by_ref().filter(|word| word != "--bench").map(PathBuf::from).collect());
                 }
                 "--json" => options.json = Some(PathBuf::from(value()?)),
+                "--pmcp" => options.pmcp = Some(PathBuf::from(value()?)),
                 "--only" => options.select(&value()?, parts)?,
                 "--other" => options.add_other(&value()?),
                 name => {
@@ -145,11 +150,14 @@ mod tests {
 
     #[test]
     fn flags_are_read() {
-        let read = parse("--only http,curves --rounds 2 --other old=a/pmcp --other b/pmcp --no-build --bench").unwrap();
+        let read =
+            parse("--only http,curves --rounds 2 --other old=a/pmcp --other b/pmcp --pmcp c/pmcp --no-build --bench")
+                .unwrap();
         let expected = Options {
             only: ["http", "curve-tools", "curve-results"].map(str::to_owned).to_vec(),
             rounds: 2,
             others: vec![("old".into(), "a/pmcp".into()), ("other build (pmcp)".into(), "b/pmcp".into())],
+            pmcp: Some("c/pmcp".into()),
             builds: false,
             ..Options::default()
         };

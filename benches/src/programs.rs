@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The packages and programs that are built.
+/// The packages and programs that are built; the first one is the bridge.
 const BUILT: [&[&str]; 3] = [
     &["--package", "protomcp-cli", "--bin", "pmcp"],
     &["--package", "protomcp-codec", "--example", "tool_peer"],
@@ -32,17 +32,18 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Finds the programs of a release in the target folder that this program lies in.
+    /// Finds the programs of a release in the target folder that this program lies in. `pmcp`: the bridge, if it lies
+    /// elsewhere.
     ///
     /// # Errors
     ///
     /// If this program is not below a folder with the name `release` or `debug`.
-    pub fn find() -> io::Result<Self> {
+    pub fn find(pmcp: Option<&Path>) -> io::Result<Self> {
         let here = env::current_exe()?;
         let built = target(&here)?.join("release");
         let program = |name: &str| built.join(name);
         Ok(Self {
-            pmcp: program("pmcp"),
+            pmcp: pmcp.map_or_else(|| program("pmcp"), Path::to_owned),
             tool: program("examples/tool_peer"),
             relay: program("plain_relay"),
             plain_tool: program("plain_tool"),
@@ -53,14 +54,14 @@ impl Programs {
     }
 
     /// Builds a release of all of them, as `cargo build --release` does. Each package is built by itself, because the
-    /// features of packages that are built together are joined.
+    /// features of packages that are built together are joined. `pmcp`: the bridge, which is built already.
     ///
     /// # Errors
     ///
     /// If cargo cannot be run or a program does not build.
-    pub fn build() -> io::Result<()> {
+    pub fn build(pmcp: Option<&Path>) -> io::Result<()> {
         let here = env::current_exe()?;
-        for args in BUILT {
+        for args in BUILT.into_iter().skip(usize::from(pmcp.is_some())) {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             cargo.args(["build", "--quiet", "--release"]).args(args).arg("--target-dir").arg(target(&here)?);
             if !cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?.success() {
