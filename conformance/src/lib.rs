@@ -48,8 +48,8 @@ pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
 pub use programs::{
-    cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools,
-    init_example, link_sdk_packages, peers, pmcp, relay, root, sdk_example,
+    codec_example, cut_server, envelope_tools, everything_client, everything_server, everything_tool, example,
+    hostile_tools, init_example, link_sdk_packages, peers, pmcp, relay, root, sdk_example,
 };
 pub use protomcp_testing::{eventually, judged, patience, tier};
 pub use sandbox::Sandbox;

@@ -34,6 +34,16 @@ pub fn example(name: &str) -> PathBuf {
     build_folder().join("examples").join(name)
 }
 
+/// An example of the codec, freshly built.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn codec_example(name: &str) -> PathBuf {
+    build(&["--package", "protomcp-codec", "--all-features", "--example", name]);
+    build_folder().join("examples").join(name)
+}
+
 /// An example of the Rust SDK, freshly built.
 ///
 /// # Panics
