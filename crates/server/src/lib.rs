@@ -23,9 +23,9 @@ pub use protomcp_fair::{Budget, OverBudget, Owner, Reservation};
 #[doc(no_inline)]
 pub use protomcp_session::{
     AskError, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest, InputRequests,
-    InputRequired, InputResponses, KeyFileError, Limits, List, RequestStateKeys, RestoredSession, ServerInfo,
-    ServerRequest, ServerResult, SessionId, SessionState, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions,
-    TaskState,
+    InputRequired, InputResponses, KeyFileError, Limits, List, RequestStateKeys, RestoredSession, SealingSecret,
+    ServerInfo, ServerRequest, ServerResult, SessionId, SessionState, SessionView, StatelessMeta, TaskEra, TaskLimits,
+    TaskOptions, TaskState,
 };
 pub use records::claim::{Claim, FencingToken};
 pub use records::lease::{Lease, LeaseAction, LeaseTerms};

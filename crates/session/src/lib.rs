@@ -21,6 +21,7 @@ mod outgoing;
 mod pending;
 mod request;
 mod request_state;
+mod sealing_secret;
 mod server;
 mod session_id;
 mod session_state;
@@ -53,6 +54,7 @@ pub use outgoing::CallId;
 pub use pending::{Attempt, RequestKey};
 pub use request::{ServerRequest, ServerResult};
 pub use request_state::{ParkedState, RequestBinding, RequestDigest, RequestState, RequestStateKeys};
+pub use sealing_secret::SealingSecret;
 pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };

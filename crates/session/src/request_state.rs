@@ -27,7 +27,8 @@ use protomcp_types::JsonObject;
 use sha2::{Digest, Sha256};
 
 use crate::canonical::digest;
-use crate::key_file::{self, KeyFileError};
+use crate::key_file::KeyFileError;
+use crate::sealing_secret::SealingSecret;
 
 /// The keys that sign states. The first signs, all of them verify, so that keys can be exchanged one after the other.
 #[derive(Clone)]
@@ -93,7 +94,7 @@ impl RequestStateKeys {
     /// # Errors
     /// See [`KeyFileError`].
     pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
-        Ok(Self(vec![derive(SALT, &key_file::read(path)?, b"requestState")]))
+        Ok(Self(vec![SealingSecret::from_file(path)?.derive("requestState")]))
     }
 
     /// Accepts the states of other keys, too. These keys sign, so that one key can take the place of another without a
@@ -231,17 +232,6 @@ fn tag(key: &[u8; 32], number: u128, node: &str) -> [u8; TAG] {
     *whole.first_chunk().expect("32 bytes begin with 16")
 }
 
-/// HKDF-SHA-256 with one block of output (RFC 5869, sections 2.2 and 2.3).
-fn derive(salt: &[u8], secret: &[u8], info: &[u8]) -> [u8; 32] {
-    let mut extract = keyed(salt);
-    extract.update(secret);
-    let extracted: [u8; 32] = extract.finalize().into_bytes().into();
-    let mut block = keyed(&extracted);
-    block.update(info);
-    block.update(&[1]);
-    block.finalize().into_bytes().into()
-}
-
 fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length")
 }
@@ -250,8 +240,6 @@ fn seconds(moment: SystemTime) -> u64 {
     moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Keeps the keys of a file apart from the keys that other programs derive from it.
-const SALT: &[u8] = b"protomcp sealing key";
 const VERSION: u8 = 2;
 const PARKED: u8 = b'p';
 const OWN: u8 = b'o';
