@@ -1,0 +1,279 @@
+//! Calls of the store within a time limit, over one connection that is made again when it has ended.
+//!
+//! ```text
+//!  call ─▶ wait for a permit ─▶ wait for the connection ─▶ send ─▶ answer
+//!                 │                    ▲                     │ ended, or the server is not ready
+//!                 │                    └───── pause ◀────────┘
+//!                 └─ the time is up, anywhere: `Unavailable`
+//! ```
+//!
+//! A call that has no answer is repeated until its time is up: each call of a store may be received twice.
+
+use std::fmt;
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use protomcp_server::StoreError;
+use redis::{FromRedisValue, RedisResult, Value, from_redis_value_ref};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::connect_error::ConnectError;
+use crate::link::Link;
+use crate::script::{Call, Form, is_unknown, passing};
+use crate::url::StoreUrl;
+
+/// The most requests under way. Further ones wait, within their time.
+const MAX_REQUESTS: usize = 1_024;
+
+/// The pause before a call is repeated.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// The longest pause before a connection is made again. The first one is [`RETRY`], and each is twice as long.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// A connection that is being made, or is there.
+type Connecting = Shared<BoxFuture<'static, RedisResult<Link>>>;
+
+/// The connection to a store.
+pub(crate) struct Connection {
+    url: StoreUrl,
+    limit: Duration,
+    runtime: Handle,
+    requests: Semaphore,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Counts the connections.
+    number: u64,
+    link: Option<Connecting>,
+    /// The connections that have ended since the last answer.
+    failures: u32,
+    /// The reason for which the last call had no answer; `None`: it had one.
+    failure: Option<ConnectError>,
+    /// A call had no answer in its time.
+    is_away: bool,
+}
+
+/// The connection that a call was sent on, and the time.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    number: u64,
+    at: Instant,
+}
+
+impl Connection {
+    /// Connects to a store. Each request has this time.
+    pub(crate) async fn new(url: StoreUrl, limit: Duration) -> Result<Self, ConnectError> {
+        let mut link = Link::connect(&url, limit).await.map_err(|error| ConnectError::of(&url, &error, limit))?;
+        let answered = timeout_at(Instant::now() + limit, link.send(&[ping()], Form::Digest)).await;
+        match answered {
+            Ok(Ok(answers)) => is_usable(&url, &answers)?,
+            Ok(Err(error)) => return Err(ConnectError::of(&url, &error, limit)),
+            Err(_) => return Err(ConnectError::Silent { url: url.to_string(), limit }),
+        }
+        let link = ready(Ok(link)).boxed().shared();
+        let state = State { number: 1, link: Some(link), failures: 0, failure: None, is_away: false };
+        Ok(Self {
+            url,
+            limit,
+            runtime: Handle::current(),
+            requests: Semaphore::new(MAX_REQUESTS),
+            state: Mutex::new(state),
+        })
+    }
+
+    /// The time at which a request that begins now has to be answered.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.limit
+    }
+
+    /// The runtime of the connection.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// The answer to a call, which may be an error of the server.
+    pub(crate) async fn call(&self, call: Call, deadline: Instant) -> Result<Value, StoreError> {
+        let answers = self.calls(&[call], deadline).await?;
+        answers.into_iter().next().ok_or(StoreError::Unavailable)
+    }
+
+    /// The answer to a call, as it is meant.
+    pub(crate) async fn query<T: FromRedisValue>(&self, call: Call, deadline: Instant) -> Result<T, StoreError> {
+        let answer = self.call(call, deadline).await?;
+        self.read(&answer)
+    }
+
+    /// Reads an answer.
+    pub(crate) fn read<T: FromRedisValue>(&self, answer: &Value) -> Result<T, StoreError> {
+        from_redis_value_ref(answer).map_err(|_| self.refused(answer))
+    }
+
+    /// The answers to calls whose keys are in one slot, in their order; each may be an error of the server.
+    pub(crate) async fn calls(&self, calls: &[Call], deadline: Instant) -> Result<Vec<Value>, StoreError> {
+        let sent = Mutex::new(None);
+        if let Ok(answers) = timeout_at(deadline, self.attempts(calls, &sent)).await {
+            self.answered();
+            return Ok(answers);
+        }
+        let sent = *sent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.unanswered(sent);
+        Err(StoreError::Unavailable)
+    }
+
+    /// Succeeds if the store answers now.
+    pub(crate) async fn health(&self) -> Result<(), ConnectError> {
+        let silent = || ConnectError::Silent { url: self.url.to_string(), limit: self.limit };
+        match self.calls(&[ping()], self.deadline()).await {
+            Ok(answers) => is_usable(&self.url, &answers),
+            Err(_) => Err(self.state().failure.clone().unwrap_or_else(silent)),
+        }
+    }
+
+    /// Reports an answer that is an error: the store is there, and cannot be used.
+    fn refused(&self, answer: &Value) -> StoreError {
+        match answer {
+            Value::ServerError(error) => {
+                let error = ConnectError::of_answer(&self.url, error);
+                tracing::warn!(%error, "a request to the store has failed");
+            }
+            _ => tracing::warn!(url = %self.url, "the store has sent an answer of another kind than its script has"),
+        }
+        StoreError::Unavailable
+    }
+
+    async fn attempts(&self, calls: &[Call], sent: &Mutex<Option<Sent>>) -> Vec<Value> {
+        let _permit = self.requests.acquire().await.expect("it is never closed");
+        let mut form = Form::Digest;
+        loop {
+            let (number, connecting) = self.connecting();
+            let failure = match connecting.await {
+                Ok(mut link) => {
+                    let now = Some(Sent { number, at: Instant::now() });
+                    *sent.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                    match link.send(calls, form).await {
+                        Ok(answers) if form == Form::Digest && answers.iter().any(is_unknown) => {
+                            form = Form::Text;
+                            continue;
+                        }
+                        Ok(answers) => {
+                            let failure = answers.iter().find_map(passing);
+                            match failure.map(|error| ConnectError::of_answer(&self.url, error)) {
+                                Some(failure) => failure,
+                                None => return answers,
+                            }
+                        }
+                        Err(error) => ConnectError::of(&self.url, &error, self.limit),
+                    }
+                }
+                Err(error) => ConnectError::of(&self.url, &error, self.limit),
+            };
+            self.failed(number, failure);
+            sleep(RETRY).await;
+        }
+    }
+
+    /// The connection, which may have to be made. Its making goes on when its first user has gone.
+    fn connecting(&self) -> (u64, Connecting) {
+        let mut state = self.state();
+        if let Some(link) = &state.link {
+            return (state.number, link.clone());
+        }
+        let (url, limit, pause) = (self.url.clone(), self.limit, pause(state.failures));
+        let link = async move {
+            sleep(pause).await;
+            Link::connect(&url, limit).await
+        };
+        let link = link.boxed().shared();
+        self.runtime.spawn(link.clone());
+        state.number += 1;
+        state.link = Some(link.clone());
+        (state.number, link)
+    }
+
+    /// A connection has ended, or leads to a server that is not the right one.
+    fn failed(&self, number: u64, failure: ConnectError) {
+        let mut state = self.state();
+        if state.number == number && state.link.take().is_some() {
+            state.failures = state.failures.saturating_add(1);
+        }
+        state.failure = Some(failure);
+    }
+
+    fn answered(&self) {
+        let was_away = {
+            let mut state = self.state();
+            (state.failures, state.failure) = (0, None);
+            std::mem::take(&mut state.is_away)
+        };
+        if was_away {
+            tracing::info!(url = %self.url, "the store answers again");
+        }
+    }
+
+    /// The time of a call is up. A connection that was silent for half of it may lead nowhere, and is made again.
+    fn unanswered(&self, sent: Option<Sent>) {
+        let error = {
+            let mut state = self.state();
+            let is_silent = |sent: &Sent| sent.number == state.number && sent.at.elapsed() >= self.limit / 2;
+            if sent.as_ref().is_some_and(is_silent) {
+                state.link = None;
+                state.failure = Some(ConnectError::Silent { url: self.url.to_string(), limit: self.limit });
+            }
+            if std::mem::replace(&mut state.is_away, true) {
+                return;
+            }
+            state.failure.clone()
+        };
+        match error {
+            Some(error) => tracing::warn!(%error, "the store does not answer"),
+            None => tracing::warn!(url = %self.url, "the store does not answer: too many requests are under way"),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("url", &self.url).field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+fn ping() -> Call {
+    Call::Command(redis::cmd("PING"))
+}
+
+fn is_usable(url: &StoreUrl, answers: &[Value]) -> Result<(), ConnectError> {
+    match answers {
+        [Value::ServerError(error), ..] => Err(ConnectError::of_answer(url, error)),
+        _ => Ok(()),
+    }
+}
+
+/// The pause before a connection is made after this many have failed.
+fn pause(failures: u32) -> Duration {
+    match failures.checked_sub(1) {
+        Some(earlier) => RETRY.saturating_mul(1 << earlier.min(10)).min(MAX_PAUSE),
+        None => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_made_again_after_growing_pauses() {
+        let pauses = [0, 1, 2, 3, 5, 6, 7, u32::MAX].map(|failures| pause(failures).as_millis());
+        assert_eq!(pauses, [0, 50, 100, 200, 800, 1_000, 1_000, 1_000]);
+    }
+}

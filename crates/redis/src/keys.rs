@@ -1,0 +1,85 @@
+//! The names of the keys in a store.
+//!
+//! | key | type | content |
+//! |---|---|---|
+//! | `leases` | sorted set | names of leases by their end in milliseconds since 1970 |
+//! | `s:{S}` | hash | the session: `h` its holder, `k` its token, `v` the version of its state, `d` its sealed state |
+//! | `l:{S}` | hash | its log: `k` the latest token that wrote, `b` bytes of events, `sN` the last event of stream N |
+//! | `e:{S}` | stream | its events: `s` stream, `n` number, `d` sealed event |
+//! | `q:{S}` | hash | requests without an answer: stream and tag, the sealed id |
+//!
+//! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a session
+//! in one slot of a cluster.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+
+/// The bytes of a digest that name a session.
+const NAME: usize = 16;
+
+/// A session by the first half of the SHA-256 of its id: the id is a secret, which a store does not show.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SessionName([u8; NAME]);
+
+impl SessionName {
+    pub(crate) fn of(session: &str) -> Self {
+        let digest = digest(&SHA256, session.as_bytes());
+        Self(*digest.as_ref().first_chunk().expect("a digest has 32 bytes"))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The prefix of all keys.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyNames {
+    prefix: String,
+}
+
+/// The keys of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionKeys {
+    pub(crate) session: String,
+    pub(crate) log: String,
+    pub(crate) events: String,
+    pub(crate) requests: String,
+}
+
+impl KeyNames {
+    pub(crate) fn new(prefix: String) -> Self {
+        Self { prefix }
+    }
+
+    pub(crate) fn leases(&self) -> String {
+        format!("{}leases", self.prefix)
+    }
+
+    pub(crate) fn of(&self, session: &SessionName) -> SessionKeys {
+        let (prefix, name) = (&self.prefix, URL_SAFE_NO_PAD.encode(session.0));
+        let key = |kind: char| format!("{prefix}{kind}:{{{name}}}");
+        SessionKeys { session: key('s'), log: key('l'), events: key('e'), requests: key('q') }
+    }
+}
+
+impl SessionKeys {
+    /// All of them, in the order of the scripts.
+    pub(crate) fn all(self) -> Vec<String> {
+        vec![self.session, self.log, self.events, self.requests]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_name_a_session_by_its_digest() {
+        // The SHA-256 of `abc` begins with ba7816bf8f01cfea414140de5dae2223 (FIPS 180-2, B.1).
+        let keys = KeyNames::new("pmcp:".to_owned()).of(&SessionName::of("abc"));
+        assert_eq!(keys.all(), ["s", "l", "e", "q"].map(|kind| format!("pmcp:{kind}:{{ungWv48Bz-pBQUDeXa4iIw}}")));
+        assert_ne!(SessionName::of("abc"), SessionName::of("abd"));
+    }
+}

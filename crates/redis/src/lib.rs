@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod connect_error;
+mod connection;
+mod events;
+mod failed_openings;
+mod held_sessions;
+mod keys;
+mod leases;
+mod link;
+mod script;
+mod seal;
+mod session_record;
+mod stores;
+mod stream_record;
+mod url;
+mod writes;
+
+pub use connect_error::ConnectError;
+pub use events::RedisEvents;
+pub use leases::RedisLeases;
+pub use seal::SealingKeys;
+pub use stores::{RedisStores, StoreOptions};
+pub use url::{StoreUrl, StoreUrlError};

@@ -1,0 +1,191 @@
+//! The scripts that a store runs.
+//!
+//! Each is one step of the store, with its clock, and has the keys of one session, so that it works in a cluster. A script
+//! is called by its digest (`EVALSHA`); a server that does not know it gets its text (`EVAL`), and knows it then.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use redis::{Cmd, ServerError, ServerErrorKind, Value};
+
+/// A script, and its digest.
+pub(crate) struct Script {
+    text: &'static str,
+    digest: LazyLock<String>,
+}
+
+macro_rules! scripts {
+    ($($name:ident $file:literal)*) => {
+        $(
+            pub(crate) static $name: Script = {
+                const TEXT: &str = include_str!(concat!("scripts/", $file));
+                Script { text: TEXT, digest: LazyLock::new(|| redis::Script::new(TEXT).get_hash().to_owned()) }
+            };
+        )*
+    };
+}
+
+scripts! {
+    REGISTER "register.lua"
+    RENEW "renew.lua"
+    RESIGN "resign.lua"
+    LIVE "live.lua"
+    OPEN "open.lua"
+    CLAIM "claim.lua"
+    SAVE "save.lua"
+    RELEASE "release.lua"
+    CLOSE "close.lua"
+    TOUCH "touch.lua"
+    OPENED "opened.lua"
+    APPEND "append.lua"
+    ENDED "ended.lua"
+    REPLAY "replay.lua"
+    LOG "log.lua"
+    FORGET "forget.lua"
+}
+
+/// A script with its keys and arguments, or another command.
+#[derive(Clone)]
+pub(crate) enum Call {
+    Script { script: &'static Script, keys: Vec<String>, args: Vec<Vec<u8>> },
+    Command(Cmd),
+}
+
+/// The form in which scripts are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Digest,
+    Text,
+}
+
+impl Script {
+    pub(crate) fn call(&'static self, keys: Vec<String>) -> Call {
+        Call::Script { script: self, keys, args: Vec::new() }
+    }
+}
+
+impl Call {
+    /// With another argument.
+    pub(crate) fn arg(mut self, arg: impl Argument) -> Self {
+        match &mut self {
+            Self::Script { args, .. } => args.push(arg.into_bytes()),
+            Self::Command(command) => {
+                command.arg(arg.into_bytes());
+            }
+        }
+        self
+    }
+
+    /// The bytes of the arguments.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Script { args, .. } => args.iter().map(Vec::len).sum(),
+            Self::Command(_) => 0,
+        }
+    }
+
+    pub(crate) fn to_command(&self, form: Form) -> Cmd {
+        let (script, keys, args) = match self {
+            Self::Script { script, keys, args } => (script, keys, args),
+            Self::Command(command) => return command.clone(),
+        };
+        let mut command = match form {
+            Form::Digest => redis::cmd("EVALSHA"),
+            Form::Text => redis::cmd("EVAL"),
+        };
+        match form {
+            Form::Digest => command.arg(script.digest.as_str()),
+            Form::Text => command.arg(script.text),
+        };
+        command.arg(keys.len());
+        for key in keys {
+            command.arg(key.as_str());
+        }
+        for arg in args {
+            command.arg(arg.as_slice());
+        }
+        command
+    }
+}
+
+/// Arguments may have the contents of sessions.
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// An argument of a script.
+pub(crate) trait Argument {
+    fn into_bytes(self) -> Vec<u8>;
+}
+
+impl Argument for Vec<u8> {
+    fn into_bytes(self) -> Vec<u8> {
+        self
+    }
+}
+
+impl Argument for &str {
+    fn into_bytes(self) -> Vec<u8> {
+        self.as_bytes().to_vec()
+    }
+}
+
+impl Argument for String {
+    fn into_bytes(self) -> Vec<u8> {
+        self.into()
+    }
+}
+
+impl Argument for u64 {
+    fn into_bytes(self) -> Vec<u8> {
+        self.to_string().into()
+    }
+}
+
+/// True if the server does not know the script by its digest.
+pub(crate) fn is_unknown(answer: &Value) -> bool {
+    let Value::ServerError(error) = answer else { return false };
+    error.kind() == Some(ServerErrorKind::NoScript)
+}
+
+/// The error of a server that may answer the same call in a moment: it starts, or another one takes its place.
+pub(crate) fn passing(answer: &Value) -> Option<&ServerError> {
+    let Value::ServerError(error) = answer else { return None };
+    let is_passing = matches!(
+        error.kind()?,
+        ServerErrorKind::BusyLoading
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::ReadOnly
+            | ServerErrorKind::TryAgain
+    );
+    is_passing.then_some(error)
+}
+
+/// True if the server has no memory left for a value.
+pub(crate) fn is_full(answer: &Value) -> bool {
+    let Value::ServerError(error) = answer else { return false };
+    error.code() == "OOM"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_sent_by_digest_or_as_text() {
+        let call = LIVE.call(vec!["pmcp:leases".to_owned()]).arg(7_u64).arg("text").arg(vec![0xff_u8]);
+        let command = |form| {
+            let packed = call.to_command(form).get_packed_command();
+            String::from_utf8_lossy(&packed).into_owned()
+        };
+        let digest = command(Form::Digest);
+        assert!(digest.starts_with("*7\r\n$7\r\nEVALSHA\r\n$40\r\n"), "{digest}");
+        assert!(digest.contains("\r\n$1\r\n1\r\n$11\r\npmcp:leases\r\n$1\r\n7\r\n$4\r\ntext\r\n$1\r\n"), "{digest}");
+        assert!(command(Form::Text).contains("EVAL\r\n") && command(Form::Text).contains("ZRANGEBYSCORE"));
+        assert_eq!(call.bytes(), 6);
+        assert_eq!(format!("{call:?}"), "Call { .. }");
+    }
+}

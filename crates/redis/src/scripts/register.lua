@@ -1,0 +1,16 @@
+-- Grants a lease under a new name.
+-- KEYS: leases
+-- ARGV: name, time of the lease, time for which a name is remembered after its end, most names; times in milliseconds
+-- Returns 1, or 0: the name has been used, or there are too many.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local ttl, remembered = tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - remembered)
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) or redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then
+  return 0
+end
+redis.call('ZADD', KEYS[1], now + ttl, ARGV[1])
+if redis.call('PTTL', KEYS[1]) < ttl + remembered then
+  redis.call('PEXPIRE', KEYS[1], ttl + remembered)
+end
+return 1

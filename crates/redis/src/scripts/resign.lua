@@ -1,0 +1,10 @@
+-- Ends a lease. Its name is remembered.
+-- KEYS: leases
+-- ARGV: name
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local ends = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if ends and tonumber(ends) > now then
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+end
+return 1
