@@ -6,7 +6,8 @@ use redis::{ErrorKind, RedisError, ServerError};
 
 use crate::url::{Place, StoreUrl};
 
-/// The reason why a store cannot be used, and the remedy. It names the servers of the URL, and neither user nor password.
+/// The reason why a store cannot be used, and the remedy. It names the servers of the URL, and neither user nor
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

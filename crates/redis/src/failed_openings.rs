@@ -1,7 +1,7 @@
 //! The streams whose opening was not written.
 //!
-//! A store that had an event of such a stream would give it to a client, and a process that takes the session over would
-//! not know the requests of the stream.
+//! A store that had an event of such a stream would give it to a client, and a process that takes the session over
+//! would not know the requests of the stream.
 
 use std::collections::{HashMap, HashSet};
 
@@ -99,7 +99,7 @@ mod tests {
     fn the_number_of_streams_is_bounded() {
         let mut failed = FailedOpenings::default();
         for stream in 0..=MAX_STREAMS as u64 {
-            failed.note(&SessionName::of(&format!("{}", stream % 100)), Subject::Opening(stream));
+            failed.note(&SessionName::of(&(stream % 100).to_string()), Subject::Opening(stream));
         }
         assert!(failed.count <= MAX_STREAMS && failed.count > MAX_STREAMS / 2, "{}", failed.count);
     }

@@ -1,7 +1,7 @@
 //! The sessions that this process serves, so that they live on in the store.
 //!
-//! A store forgets a session without a holder after a while: its keys expire. The holder puts that off from time to time,
-//! as long as its lease runs.
+//! A store forgets a session without a holder after a while: its keys expire. The holder puts that off from time to
+//! time, as long as its lease runs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -8,8 +8,8 @@
 //! | `e:{S}` | stream | its events: `s` stream, `n` number, `d` sealed event |
 //! | `q:{S}` | hash | requests without an answer: stream and tag, the sealed id |
 //!
-//! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a session
-//! in one slot of a cluster.
+//! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
+//! session in one slot of a cluster.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

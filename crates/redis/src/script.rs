@@ -1,7 +1,8 @@
 //! The scripts that a store runs.
 //!
-//! Each is one step of the store, with its clock, and has the keys of one session, so that it works in a cluster. A script
-//! is called by its digest (`EVALSHA`); a server that does not know it gets its text (`EVAL`), and knows it then.
+//! Each is one step of the store, with its clock, and has the keys of one session, so that it works in a cluster. A
+//! script is called by its digest (`EVALSHA`); a server that does not know it gets its text (`EVAL`), and knows it
+//! then.
 
 use std::fmt;
 use std::sync::LazyLock;

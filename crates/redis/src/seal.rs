@@ -1,8 +1,8 @@
 //! Values that a store keeps and cannot read.
 //!
 //! A value is encrypted with ChaCha20-Poly1305 (RFC 8439). Each session has its own key, derived from the secret of the
-//! processes, so a random nonce of 96 bits is used for few enough values. The name of the value is authenticated with it:
-//! its session, its field and the token of its writer. A value that was moved to another place is not opened.
+//! processes, so a random nonce of 96 bits is used for few enough values. The name of the value is authenticated with
+//! it: its session, its field and the token of its writer. A value that was moved to another place is not opened.
 //!
 //! ```text
 //! version 1, 1 byte · number of the key, 1 byte · token, 8 bytes · nonce, 12 bytes · ciphertext … · tag, 16 bytes
@@ -29,8 +29,8 @@ const HEAD: usize = 2 + 8;
 /// The bytes of a tag of a request.
 const TAG: usize = 16;
 
-/// The keys of a store: the first seals values, all of them open values, so that a key can take the place of another one
-/// while processes run.
+/// The keys of a store: the first seals values, all of them open values, so that a key can take the place of another
+/// one while processes run.
 ///
 /// Processes that share a store share the key. A process without it finds none of the sessions of the others.
 #[derive(Clone)]

@@ -40,8 +40,8 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the time of each request, 10 ms at least. A request that has no answer then has failed, and may have had its
-    /// effect.
+    /// Sets the time of each request, 10 ms at least. A request that has no answer then has failed, and may have had
+    /// its effect.
     #[must_use]
     pub fn with_time_limit(mut self, time: Duration) -> Self {
         self.time_limit = time.max(Duration::from_millis(10));

@@ -22,8 +22,8 @@ pub(crate) struct Range {
 pub(crate) type Kept = (u64, Option<StoredEvent>);
 
 impl StreamRecord {
-    /// The events of the stream in this range, of the ones that were found. An event that was stored is there once or, if
-    /// its answer was lost, twice; one that was dropped, or was never stored, is not there.
+    /// The events of the stream in this range, of the ones that were found. An event that was stored is there once or,
+    /// if its answer was lost, twice; one that was dropped, or was never stored, is not there.
     pub(crate) fn replay(self, Range { after, before }: Range, found: Vec<Kept>) -> Replayed {
         if !self.is_known {
             return Replayed::Unknown;
@@ -65,35 +65,42 @@ mod tests {
         vec![number.to_string().into()]
     }
 
-    /// The end of the last event, the range, the numbers that are there, and the numbers that are replayed.
+    /// The last event of a stream without an end, the range, the numbers that are there, and the ones that are
+    /// replayed.
+    type Row = (Option<u64>, u64, u64, &'static [u64], Option<&'static [u64]>);
+
+    const ALL: u64 = u64::MAX;
+
+    const ROWS: &[Row] = &[
+        (Some(0), 0, ALL, &[], Some(&[])),
+        (Some(3), 0, ALL, &[1, 2, 3], Some(&[1, 2, 3])),
+        (Some(3), 1, 3, &[2], Some(&[2])),
+        (Some(3), 3, 4, &[], Some(&[])),
+        (Some(3), 9, ALL, &[], Some(&[])),
+        (Some(3), ALL, ALL, &[], Some(&[])),
+        (None, 1, ALL, &[2, 3], Some(&[2, 3])),
+        (None, 3, ALL, &[], Some(&[])),
+        // The answer to a write was lost.
+        (None, 0, ALL, &[1, 2, 2, 3, 1], Some(&[1, 2, 3])),
+        // The oldest ones were dropped, or all.
+        (Some(3), 0, ALL, &[2, 3], None),
+        (Some(3), 0, ALL, &[], None),
+        // A write has failed, in between and at the end.
+        (Some(4), 0, ALL, &[1, 2, 4], None),
+        (Some(2), 0, 4, &[1, 2], None),
+    ];
+
     #[test]
     fn a_replay_has_all_events_or_says_that_it_has_not() {
-        const ALL: u64 = u64::MAX;
-        for (last, after, before, found, expected) in [
-            (Some(0), 0, ALL, &[][..], Some(&[][..])),
-            (Some(3), 0, ALL, &[1, 2, 3], Some(&[1, 2, 3])),
-            (Some(3), 1, 3, &[2], Some(&[2])),
-            (Some(3), 3, 4, &[], Some(&[])),
-            (Some(3), 9, ALL, &[], Some(&[])),
-            (Some(3), ALL, ALL, &[], Some(&[])),
-            (None, 1, ALL, &[2, 3], Some(&[2, 3])),
-            (None, 3, ALL, &[], Some(&[])),
-            // The answer to a write was lost.
-            (None, 0, ALL, &[1, 2, 2, 3, 1], Some(&[1, 2, 3])),
-            // The oldest ones were dropped, or all.
-            (Some(3), 0, ALL, &[2, 3], None),
-            (Some(3), 0, ALL, &[], None),
-            // A write has failed, in between and at the end.
-            (Some(4), 0, ALL, &[1, 2, 4], None),
-            (Some(2), 0, 4, &[1, 2], None),
-        ] {
+        for (last, after, before, found, expected) in ROWS {
             let kept = found.iter().map(|number| (*number, Some(event(*number)))).collect();
-            let replayed = StreamRecord { is_known: true, last }.replay(Range { after, before }, kept);
+            let range = Range { after: *after, before: *before };
+            let replayed = StreamRecord { is_known: true, last: *last }.replay(range, kept);
             let expected = match expected {
                 Some(numbers) => Replayed::Events(numbers.iter().copied().map(event).collect()),
                 None => Replayed::Missing,
             };
-            assert_eq!(replayed, expected, "{last:?}, from {after} to {before}: {found:?}");
+            assert_eq!(replayed, expected, "{last:?}, {range:?}: {found:?}");
         }
     }
 

@@ -27,7 +27,8 @@ const PORT: u16 = 6379;
 /// The port of a sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
-/// The URL of a Redis or Valkey. Neither [`fmt::Debug`] nor [`fmt::Display`] writes its users, passwords and parameters.
+/// The URL of a Redis or Valkey. Neither [`fmt::Debug`] nor [`fmt::Display`] writes its users, passwords and
+/// parameters.
 ///
 /// ```
 /// let url: protomcp_redis::StoreUrl = "rediss://app:secret@cache.example:6380/2?prefix=tools:".parse()?;
@@ -66,8 +67,8 @@ pub(crate) struct Login {
     pub(crate) password: Option<String>,
 }
 
-/// The reason why a text is not the URL of a store, and the form that is. It shows nothing of the text, which may have a
-/// password.
+/// The reason why a text is not the URL of a store, and the form that is. It shows nothing of the text, which may have
+/// a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StoreUrlError(&'static str);
@@ -75,8 +76,8 @@ pub struct StoreUrlError(&'static str);
 const SCHEME: &str = "the URL of a store begins with redis://, rediss:// for TLS, redis+unix://, redis+sentinel:// or \
                       redis+cluster://, or the same with valkey";
 const NO_HOST: &str = "the URL of a store names no host: write redis://HOST:PORT/DATABASE";
-const HOST: &str = "a host in the URL of a store is not one, or its port is not a number up to 65535: write HOST:PORT, an \
-                    IPv6 address as [ADDRESS]:PORT, and the characters / ? # @ of a password as %2F %3F %23 %40";
+const HOST: &str = "a host in the URL of a store is not one, or its port is not a number up to 65535: write HOST:PORT, \
+                    an IPv6 address as [ADDRESS]:PORT, and the characters / ? # @ of a password as %2F %3F %23 %40";
 const HOSTS: &str = "the URL of one server names several hosts: write redis+cluster://HOST,HOST for a cluster, or \
                      redis+sentinel://HOST,HOST/MASTER for sentinels";
 const USER: &str = "the URL of a store has a user without a password: write redis://USER:PASSWORD@HOST, or \
@@ -89,8 +90,8 @@ const MASTER: &str = "the URL of sentinels names no master: write redis+sentinel
 const SOCKET: &str =
     "the path of a socket is not absolute: write redis+unix:///PATH, and ?db=, ?user= and ?pass= after it";
 const SOCKET_TLS: &str = "a socket of this machine has no TLS: write redis+unix:///PATH";
-const PARAMETER: &str = "the URL of a store has a parameter that is not known, or is there twice: it may have prefix, with \
-                         sentinels sentinel_username and sentinel_password, and with redis+unix db, user and pass";
+const PARAMETER: &str = "the URL of a store has a parameter that is not known, or is there twice: it may have prefix, \
+                         with sentinels sentinel_username and sentinel_password, and with redis+unix db, user and pass";
 const BAD_PREFIX: &str = "the prefix of a store has 1 to 64 characters of A-Z, a-z, 0-9 and : . _ -";
 const FRAGMENT: &str = "the URL of a store has a part after #, which has no meaning: certificates are always checked";
 

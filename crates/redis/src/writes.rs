@@ -1,7 +1,7 @@
 //! The writes of the logs of sessions, each session's in their order.
 //!
-//! The writes of a session that wait are sent together, one round after the other, so a write never overtakes an earlier
-//! one. Rounds of different sessions are under way at the same time, over the one connection.
+//! The writes of a session that wait are sent together, one round after the other, so a write never overtakes an
+//! earlier one. Rounds of different sessions are under way at the same time, over the one connection.
 //!
 //! ```text
 //!  entered ─▶ queue of its session ─▶ round: all that wait, as one pipeline ─▶ done

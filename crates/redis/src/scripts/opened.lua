@@ -1,6 +1,7 @@
 -- Begins a stream. Without effect if it has begun: its answer was lost.
 -- KEYS: session, log, events, requests
--- ARGV: token, time to live in milliseconds, stream, number of its last event, then for each request its tag and its sealed id
+-- ARGV: token, time to live in milliseconds, stream, number of its last event, then for each request its tag and its
+--       sealed id
 -- Returns 1, or 0: a later token is known.
 local token = tonumber(ARGV[1])
 local known = math.max(redis.call('HGET', KEYS[1], 'k') or 0, redis.call('HGET', KEYS[2], 'k') or 0)

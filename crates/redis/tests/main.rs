@@ -1,0 +1,10 @@
+//! The stores over a real `redis-server`.
+
+mod cluster;
+mod connecting;
+mod contracts;
+mod failures;
+mod privacy;
+mod sentinel;
+mod server;
+mod sharing;

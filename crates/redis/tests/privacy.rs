@@ -1,0 +1,97 @@
+//! The contents of a store, as those see them who can read it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use protomcp_http::{Entry, EventKey, EventStore, Write};
+use protomcp_redis::RedisStores;
+use protomcp_server::{Claim, ClientInfo, FencingToken, LeaseStore, Owner, SessionSnapshot, SessionState};
+use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion, RawJson, RequestId};
+
+use crate::server::{LONG, RedisServer, connect, lease};
+
+const SESSION: &str = "hunter2-session";
+
+/// A state in which every text is a secret.
+pub(crate) fn snapshot() -> SessionSnapshot {
+    let client = ClientInfo {
+        version: ProtocolVersion::V2025_11_25,
+        implementation: Implementation::new("hunter2-client", "hunter2"),
+        capabilities: ClientCapabilities::default(),
+    };
+    let state = SessionState {
+        client: Arc::new(client),
+        level: Level::Debug,
+        subscriptions: vec!["file:///hunter2-resource".to_owned()],
+        selection: Some(RawJson::text("hunter2-selection")),
+    };
+    SessionSnapshot {
+        state,
+        principal: Some("hunter2-principal".into()),
+        address: Some([127, 0, 0, 1].into()),
+        scopes: vec!["hunter2-scope".to_owned()],
+    }
+}
+
+/// Enters an entry, and waits for its write.
+pub(crate) async fn append(stores: &RedisStores, session: &str, place: (u64, u64), entry: Entry<'_>) {
+    let key = EventKey { session, stream: place.0, number: place.1 };
+    let owner = Owner::Principal("hunter2-principal".into());
+    let write = stores.events().append(&owner, FencingToken::FIRST, key, entry);
+    let written = match write {
+        Write::Done(written) => written,
+        Write::Pending(write) => write.await,
+    };
+    assert_eq!(written, Ok(()));
+}
+
+/// A session with a state, a request without an answer and an event.
+async fn fill(stores: &RedisStores) {
+    let (leases, name) = (stores.leases(), lease("visible-node"));
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    assert_eq!(leases.open(SESSION, &name).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
+    assert_eq!(leases.save(SESSION, FencingToken::FIRST, &snapshot()).await, Ok(true));
+    let (request, event) = (RequestId::from("hunter2-request"), vec![Bytes::from("data: hunter2-event\n\n")]);
+    append(stores, SESSION, (1, 0), Entry::Opened { requests: &[&request] }).await;
+    append(stores, SESSION, (1, 1), Entry::Event { event: &event, answers: None }).await;
+}
+
+#[tokio::test]
+async fn a_store_shows_neither_ids_nor_contents() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    fill(&stores).await;
+    let keys = server.keys();
+    assert_eq!(keys.len(), 5, "leases, session, log, events and requests: {keys:?}");
+    let values: Vec<Vec<u8>> = keys.iter().map(|key| server.ask(&["DUMP", key])).collect();
+    let has = |text: &str| {
+        let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        keys.iter().any(|key| is_in(key.as_bytes())) || values.iter().any(|value| is_in(value))
+    };
+    assert!(has("visible-node.1") && has("pmcp:"), "the names of processes and keys are found");
+    assert!(!has("hunter2"), "{keys:?}");
+}
+
+#[tokio::test]
+async fn every_key_expires() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    fill(&stores).await;
+    assert_eq!(stores.leases().release(SESSION, FencingToken::FIRST).await, Ok(true));
+    for key in server.keys() {
+        let left: i64 = server.ask(&["PTTL", &key]);
+        assert!(left > 0, "{key} lives for {left} ms");
+    }
+}
+
+#[tokio::test]
+async fn stores_with_a_prefix_share_nothing() {
+    let server = RedisServer::start(&[]);
+    let url = server.url_with("prefix=tools:");
+    let other = RedisStores::connect(&url, crate::server::keys("secret")).await.expect("the server answers");
+    let stores = connect(&server, "secret").await;
+    fill(&other).await;
+    assert!(server.keys().iter().all(|key| key.starts_with("tools:")), "{:?}", server.keys());
+    fill(&stores).await;
+    assert_eq!(server.keys().len(), 10);
+}

@@ -1,0 +1,125 @@
+//! Several processes at one store.
+
+use bytes::Bytes;
+use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog};
+use protomcp_redis::{RedisStores, StoreOptions};
+use protomcp_server::{Claim, FencingToken, LeaseStore};
+use protomcp_testing::until;
+use protomcp_types::RequestId;
+
+use crate::privacy::{append, snapshot};
+use crate::server::{LONG, RedisServer, connect, keys, lease};
+
+const FIRST: FencingToken = FencingToken::FIRST;
+
+/// A session that a process has opened and released, with a state and an event.
+async fn leave(stores: &RedisStores) {
+    let (leases, name) = (stores.leases(), lease("a"));
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FIRST, None)));
+    assert_eq!(leases.save("s", FIRST, &snapshot()).await, Ok(true));
+    let (request, event) = (RequestId::from(7), vec![Bytes::from_static(b"a")]);
+    append(stores, "s", (1, 0), Entry::Opened { requests: &[&request] }).await;
+    append(stores, "s", (1, 1), Entry::Event { event: &event, answers: None }).await;
+    assert_eq!(leases.release("s", FIRST).await, Ok(true));
+}
+
+async fn replayed(stores: &RedisStores) -> Replayed {
+    let events = stores.events();
+    events.replay(EventKey { session: "s", stream: 1, number: 0 }, u64::MAX).await.expect("the store answers")
+}
+
+#[tokio::test]
+async fn a_process_takes_over_what_another_has_left() {
+    let server = RedisServer::start(&[]);
+    let (first, second) = (connect(&server, "secret").await, connect(&server, "secret").await);
+    leave(&first).await;
+    let name = lease("b");
+    assert_eq!(second.leases().register(&name, LONG).await, Ok(true));
+    let token = FIRST.successor();
+    let granted = Claim::Granted(token, Some(Box::new(snapshot())));
+    assert_eq!(second.leases().claim("s", &name).await, Ok(granted));
+    let log = second.events().log("s", token).await;
+    assert_eq!(log, Ok(vec![StreamLog { stream: 1, last: 1, requests: vec![RequestId::from(7)] }]));
+    assert_eq!(replayed(&second).await, Replayed::Events(vec![vec![Bytes::from_static(b"a")]]));
+}
+
+/// A claim fences the earlier holder, before the new one has read the log.
+#[tokio::test]
+async fn a_claim_refuses_the_events_of_the_holder_before() {
+    let server = RedisServer::start(&[]);
+    let (first, second) = (connect(&server, "secret").await, connect(&server, "secret").await);
+    leave(&first).await;
+    let name = lease("b");
+    assert_eq!(second.leases().register(&name, LONG).await, Ok(true));
+    assert!(matches!(second.leases().claim("s", &name).await, Ok(Claim::Granted(..))));
+    assert_eq!(first.events().log("s", FIRST).await, Err(protomcp_server::StoreError::Fenced));
+}
+
+#[tokio::test]
+async fn a_process_with_other_keys_knows_no_session() {
+    let server = RedisServer::start(&[]);
+    let (first, other) = (connect(&server, "secret").await, connect(&server, "another").await);
+    leave(&first).await;
+    let name = lease("b");
+    assert_eq!(other.leases().register(&name, LONG).await, Ok(true));
+    assert_eq!(other.leases().claim("s", &name).await, Ok(Claim::Unknown));
+    assert_eq!(replayed(&other).await, Replayed::Missing);
+
+    let both = keys("another").and(keys("secret"));
+    let both = RedisStores::connect(&server.url(), both).await.expect("the server answers");
+    assert_eq!(replayed(&both).await, Replayed::Events(vec![vec![Bytes::from_static(b"a")]]));
+    let claimed = both.leases().claim("s", &name).await;
+    assert!(matches!(claimed, Ok(Claim::Granted(token, Some(_))) if token == FIRST.successor()), "{claimed:?}");
+}
+
+/// The keys of a session with a holder are made to live longer, until its process has ended.
+#[tokio::test]
+async fn a_session_lives_for_as_long_as_its_process() {
+    let server = RedisServer::start(&[]);
+    let options = StoreOptions::default().with_keep(std::time::Duration::from_secs(1));
+    let stores = RedisStores::connect_with(&server.url(), keys("secret"), options).await.expect("the server answers");
+    let (leases, name) = (stores.leases(), lease("a"));
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FIRST, None)));
+    append(&stores, "s", (0, 0), Entry::Opened { requests: &[] }).await;
+    let keys = server.keys();
+    let mut connection = server.connection();
+    let mut left = |key: &str| -> i64 {
+        redis::cmd("PTTL").arg(key).query(&mut connection).expect("the server answers")
+    };
+    for key in keys.iter().filter(|key| key.contains('{')) {
+        let mut last = left(key);
+        until("the key lives longer", || {
+            let now = left(key);
+            assert!(now > 0, "{key} has expired");
+            std::mem::replace(&mut last, now) < now
+        })
+        .await;
+    }
+    drop((leases, stores));
+    until("the keys have expired", || server.keys().iter().all(|key| !key.contains('{'))).await;
+}
+
+#[tokio::test]
+async fn a_log_has_its_limits() {
+    let server = RedisServer::start(&[]);
+    let options = StoreOptions::default().with_log(3, 1_000);
+    let stores = RedisStores::connect_with(&server.url(), keys("secret"), options).await.expect("the server answers");
+    append(&stores, "s", (1, 0), Entry::Opened { requests: &[] }).await;
+    for number in 1..=5 {
+        let event = vec![Bytes::from(number.to_string())];
+        append(&stores, "s", (1, number), Entry::Event { event: &event, answers: None }).await;
+    }
+    let replay = async |number: u64| {
+        let key = EventKey { session: "s", stream: 1, number };
+        stores.events().replay(key, u64::MAX).await.expect("the store answers")
+    };
+    assert_eq!(replay(1).await, Replayed::Missing);
+    let expected = ["3", "4", "5"].map(|number| vec![Bytes::from(number)]);
+    assert_eq!(replay(2).await, Replayed::Events(expected.to_vec()));
+    let large = vec![Bytes::from(vec![b'x'; 1_000])];
+    append(&stores, "s", (1, 6), Entry::Event { event: &large, answers: None }).await;
+    assert_eq!(replay(2).await, Replayed::Missing);
+    assert_eq!(replay(6).await, Replayed::Events(Vec::new()));
+}
