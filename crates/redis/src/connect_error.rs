@@ -30,12 +30,14 @@ pub enum ConnectError {
         form: &'static str,
     },
     /// The server has not answered in time.
-    #[error("{url} has not answered within {limit:?}: see if it runs, and if a firewall lets connections through")]
+    #[error("{url} has not answered within {limit:?}; {remedy}")]
     Silent {
         /// The servers.
         url: String,
         /// The limit.
         limit: Duration,
+        /// The part of the URL or of the server to look at.
+        remedy: &'static str,
     },
     /// The server answers, and refuses the commands of the store.
     #[error("{url} refuses a command of the store: {reason}")]
@@ -54,7 +56,7 @@ impl ConnectError {
             return Self::refused(url);
         }
         if error.is_timeout() {
-            return Self::Silent { url: url.to_string(), limit };
+            return Self::silent(url, limit);
         }
         Self::Unreachable { url: url.to_string(), reason: error.to_string(), remedy: remedy(url) }
     }
@@ -69,6 +71,16 @@ impl ConnectError {
             None => error.code().to_owned(),
         };
         Self::Unusable { url: url.to_string(), reason }
+    }
+
+    /// A server has not answered within its time.
+    pub(crate) fn silent(url: &StoreUrl, limit: Duration) -> Self {
+        let remedy = if url.has_tls {
+            "see if it runs, and has TLS; a server without TLS has a URL with redis://"
+        } else {
+            "see if it runs, and if a firewall lets connections through"
+        };
+        Self::Silent { url: url.to_string(), limit, remedy }
     }
 
     fn refused(url: &StoreUrl) -> Self {
@@ -104,8 +116,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(2);
 
-    fn error(url: &str, error: RedisError) -> String {
-        ConnectError::of(&url.parse().expect("it is a URL"), &error, LIMIT).to_string()
+    fn error(url: &str, error: &RedisError) -> String {
+        ConnectError::of(&url.parse().expect("it is a URL"), error, LIMIT).to_string()
     }
 
     #[test]
@@ -131,7 +143,7 @@ mod tests {
                 "refuses the user or the password: write ?user=USER&pass=PASSWORD",
             ),
         ] {
-            let error = error(url, cause);
+            let error = error(url, &cause);
             assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
         }
     }

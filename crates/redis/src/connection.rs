@@ -75,9 +75,9 @@ impl Connection {
         match answered {
             Ok(Ok(answers)) => is_usable(&url, &answers)?,
             Ok(Err(error)) => return Err(ConnectError::of(&url, &error, limit)),
-            Err(_) => return Err(ConnectError::Silent { url: url.to_string(), limit }),
+            Err(_) => return Err(ConnectError::silent(&url, limit)),
         }
-        let link = ready(Ok(link)).boxed().shared();
+        let link: Connecting = ready(Ok(link)).boxed().shared();
         let state = State { number: 1, link: Some(link), failures: 0, failure: None, is_away: false };
         Ok(Self {
             url,
@@ -129,7 +129,7 @@ impl Connection {
 
     /// Succeeds if the store answers now.
     pub(crate) async fn health(&self) -> Result<(), ConnectError> {
-        let silent = || ConnectError::Silent { url: self.url.to_string(), limit: self.limit };
+        let silent = || ConnectError::silent(&self.url, self.limit);
         match self.calls(&[ping()], self.deadline()).await {
             Ok(answers) => is_usable(&self.url, &answers),
             Err(_) => Err(self.state().failure.clone().unwrap_or_else(silent)),
@@ -224,7 +224,7 @@ impl Connection {
             let is_silent = |sent: &Sent| sent.number == state.number && sent.at.elapsed() >= self.limit / 2;
             if sent.as_ref().is_some_and(is_silent) {
                 state.link = None;
-                state.failure = Some(ConnectError::Silent { url: self.url.to_string(), limit: self.limit });
+                state.failure = Some(ConnectError::silent(&self.url, self.limit));
             }
             if std::mem::replace(&mut state.is_away, true) {
                 return;

@@ -25,7 +25,7 @@ const BYTES: u64 = 4 << 20;
 
 /// The limits of stores. The default ones are 2 s for a request; 65 minutes for a session without a holder; and 1,024
 /// events of 4 MiB together for the log of a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct StoreOptions {
     time_limit: Duration,
     keep: Duration,

@@ -1,5 +1,7 @@
 //! The contracts of both traits.
 
+use std::cell::Cell;
+
 use protomcp_testing::in_time;
 
 use crate::server::{RedisServer, connect};
@@ -23,18 +25,18 @@ async fn the_contract_of_events_holds() {
 async fn the_contracts_hold_while_scripts_are_forgotten() {
     let server = RedisServer::start(&[]);
     let stores = connect(&server, "secret").await;
+    let is_over = Cell::new(false);
     let flushed = async {
-        loop {
+        while !is_over.get() {
             server.ask::<()>(&["SCRIPT", "FLUSH", "SYNC"]);
             tokio::task::yield_now().await;
         }
     };
     let checked = async {
-        protomcp_server::contract::lease_store(&*stores.leases()).await;
-        protomcp_http::contract::event_store(&*stores.events()).await;
+        let (leases, events) = (stores.leases(), stores.events());
+        in_time(protomcp_server::contract::lease_store(&*leases)).await.expect("the store answers");
+        in_time(protomcp_http::contract::event_store(&*events)).await.expect("the store answers");
+        is_over.set(true);
     };
-    tokio::select! {
-        () = flushed => {}
-        outcome = in_time(checked) => outcome.expect("the store answers"),
-    }
+    tokio::join!(flushed, checked);
 }

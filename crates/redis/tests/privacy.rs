@@ -1,4 +1,4 @@
-//! The contents of a store, as those see them who can read it.
+//! The contents of a store, as its readers see them.
 
 use std::sync::Arc;
 
@@ -34,8 +34,7 @@ pub(crate) fn snapshot() -> SessionSnapshot {
 }
 
 /// Enters an entry, and waits for its write.
-pub(crate) async fn append(stores: &RedisStores, session: &str, place: (u64, u64), entry: Entry<'_>) {
-    let key = EventKey { session, stream: place.0, number: place.1 };
+pub(crate) async fn append(stores: &RedisStores, key: EventKey<'_>, entry: Entry<'_>) {
     let owner = Owner::Principal("hunter2-principal".into());
     let write = stores.events().append(&owner, FencingToken::FIRST, key, entry);
     let written = match write {
@@ -52,8 +51,9 @@ async fn fill(stores: &RedisStores) {
     assert_eq!(leases.open(SESSION, &name).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
     assert_eq!(leases.save(SESSION, FencingToken::FIRST, &snapshot()).await, Ok(true));
     let (request, event) = (RequestId::from("hunter2-request"), vec![Bytes::from("data: hunter2-event\n\n")]);
-    append(stores, SESSION, (1, 0), Entry::Opened { requests: &[&request] }).await;
-    append(stores, SESSION, (1, 1), Entry::Event { event: &event, answers: None }).await;
+    append(stores, EventKey { session: SESSION, stream: 1, number: 0 }, Entry::Opened { requests: &[&request] }).await;
+    append(stores, EventKey { session: SESSION, stream: 1, number: 1 }, Entry::Event { event: &event, answers: None })
+        .await;
 }
 
 #[tokio::test]

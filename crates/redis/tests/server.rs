@@ -174,8 +174,8 @@ pub(crate) async fn connect(server: &RedisServer, secret: &str) -> RedisStores {
     RedisStores::connect(&server.url(), keys(secret)).await.expect("the server answers")
 }
 
-/// Stores with short times, for servers that do not answer.
-pub(crate) async fn connect_hasty(url: &StoreUrl, limit: Duration) -> RedisStores {
+/// Stores with another time for a request.
+pub(crate) async fn connect_within(url: &StoreUrl, limit: Duration) -> RedisStores {
     let options = StoreOptions::default().with_time_limit(limit);
     RedisStores::connect_with(url, keys("secret"), options).await.expect("the server answers")
 }

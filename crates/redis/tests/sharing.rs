@@ -19,14 +19,17 @@ async fn leave(stores: &RedisStores) {
     assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FIRST, None)));
     assert_eq!(leases.save("s", FIRST, &snapshot()).await, Ok(true));
     let (request, event) = (RequestId::from(7), vec![Bytes::from_static(b"a")]);
-    append(stores, "s", (1, 0), Entry::Opened { requests: &[&request] }).await;
-    append(stores, "s", (1, 1), Entry::Event { event: &event, answers: None }).await;
+    append(stores, key(1, 0), Entry::Opened { requests: &[&request] }).await;
+    append(stores, key(1, 1), Entry::Event { event: &event, answers: None }).await;
     assert_eq!(leases.release("s", FIRST).await, Ok(true));
 }
 
+fn key(stream: u64, number: u64) -> EventKey<'static> {
+    EventKey { session: "s", stream, number }
+}
+
 async fn replayed(stores: &RedisStores) -> Replayed {
-    let events = stores.events();
-    events.replay(EventKey { session: "s", stream: 1, number: 0 }, u64::MAX).await.expect("the store answers")
+    stores.events().replay(key(1, 0), u64::MAX).await.expect("the store answers")
 }
 
 #[tokio::test]
@@ -82,12 +85,11 @@ async fn a_session_lives_for_as_long_as_its_process() {
     let (leases, name) = (stores.leases(), lease("a"));
     assert_eq!(leases.register(&name, LONG).await, Ok(true));
     assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FIRST, None)));
-    append(&stores, "s", (0, 0), Entry::Opened { requests: &[] }).await;
+    append(&stores, key(0, 0), Entry::Opened { requests: &[] }).await;
     let keys = server.keys();
     let mut connection = server.connection();
-    let mut left = |key: &str| -> i64 {
-        redis::cmd("PTTL").arg(key).query(&mut connection).expect("the server answers")
-    };
+    let mut left =
+        |key: &str| -> i64 { redis::cmd("PTTL").arg(key).query(&mut connection).expect("the server answers") };
     for key in keys.iter().filter(|key| key.contains('{')) {
         let mut last = left(key);
         until("the key lives longer", || {
@@ -106,20 +108,17 @@ async fn a_log_has_its_limits() {
     let server = RedisServer::start(&[]);
     let options = StoreOptions::default().with_log(3, 1_000);
     let stores = RedisStores::connect_with(&server.url(), keys("secret"), options).await.expect("the server answers");
-    append(&stores, "s", (1, 0), Entry::Opened { requests: &[] }).await;
+    append(&stores, key(1, 0), Entry::Opened { requests: &[] }).await;
     for number in 1..=5 {
         let event = vec![Bytes::from(number.to_string())];
-        append(&stores, "s", (1, number), Entry::Event { event: &event, answers: None }).await;
+        append(&stores, key(1, number), Entry::Event { event: &event, answers: None }).await;
     }
-    let replay = async |number: u64| {
-        let key = EventKey { session: "s", stream: 1, number };
-        stores.events().replay(key, u64::MAX).await.expect("the store answers")
-    };
+    let replay = async |number: u64| stores.events().replay(key(1, number), u64::MAX).await.expect("the store answers");
     assert_eq!(replay(1).await, Replayed::Missing);
     let expected = ["3", "4", "5"].map(|number| vec![Bytes::from(number)]);
     assert_eq!(replay(2).await, Replayed::Events(expected.to_vec()));
     let large = vec![Bytes::from(vec![b'x'; 1_000])];
-    append(&stores, "s", (1, 6), Entry::Event { event: &large, answers: None }).await;
+    append(&stores, key(1, 6), Entry::Event { event: &large, answers: None }).await;
     assert_eq!(replay(2).await, Replayed::Missing);
     assert_eq!(replay(6).await, Replayed::Events(Vec::new()));
 }

@@ -1,0 +1,168 @@
+//! Servers that stop, end, forget or are full.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use protomcp_http::{Entry, EventKey, EventStore, Replayed, Write};
+use protomcp_redis::{ConnectError, RedisStores};
+use protomcp_server::{Claim, FencingToken, LeaseStore, Owner, StoreError};
+use protomcp_testing::in_time;
+use rustix::process::Signal;
+
+use crate::server::{LONG, RedisServer, connect, connect_within, lease};
+
+/// Enough for a store that answers, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Waits until the store answers.
+async fn answers(stores: &RedisStores) {
+    let healthy = async {
+        while stores.health().await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(healthy).await.expect("the store answers again");
+}
+
+fn enter(stores: &RedisStores, stream: u64, entry: Entry<'_>) -> Write {
+    let number = if matches!(entry, Entry::Event { .. }) { 1 } else { 0 };
+    let owner = Owner::Principal("ann".into());
+    stores.events().append(&owner, FencingToken::FIRST, EventKey { session: "s", stream, number }, entry)
+}
+
+async fn written(write: Write) -> Result<(), StoreError> {
+    match write {
+        Write::Done(written) => written,
+        Write::Pending(write) => in_time(write).await.expect("a write has a time"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stops_costs_each_request_its_time() {
+    let server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let (leases, name, event) = (stores.leases(), lease("a"), vec![Bytes::from_static(b"a")]);
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    server.signal(Signal::STOP);
+    // The second one finds the connection that the first has given up.
+    for _ in 0..2 {
+        let entry = Entry::Event { event: &event, answers: None };
+        let events = stores.events();
+        let requests = async {
+            tokio::join!(
+                leases.live(),
+                leases.renew(&name, LONG),
+                leases.open("s", &name),
+                written(enter(&stores, 1, entry)),
+                events.replay(EventKey { session: "s", stream: 1, number: 0 }, u64::MAX),
+            )
+        };
+        let (live, renewed, opened, event, replayed) = in_time(requests).await.expect("each request has its time");
+        assert_eq!(live, Err(StoreError::Unavailable));
+        assert_eq!((renewed, opened), (Err(StoreError::Unavailable), Err(StoreError::Unavailable)));
+        assert_eq!((event, replayed), (Err(StoreError::Unavailable), Err(StoreError::Unavailable)));
+    }
+    assert!(matches!(stores.health().await, Err(ConnectError::Silent { .. })));
+    server.signal(Signal::CONT);
+    answers(&stores).await;
+    assert_eq!(leases.live().await, Ok(vec![name]));
+}
+
+#[tokio::test]
+async fn a_server_that_is_started_again_is_used_again() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let leases = stores.leases();
+    assert_eq!(leases.register(&lease("a"), LONG).await, Ok(true));
+    for _ in 0..2 {
+        server.kill();
+        assert_eq!(leases.live().await, Err(StoreError::Unavailable));
+        assert!(matches!(stores.health().await, Err(ConnectError::Unreachable { .. })));
+        server.restart();
+        answers(&stores).await;
+        assert_eq!(leases.live().await, Ok(Vec::new()), "it has no data");
+        assert_eq!(leases.register(&lease("a"), LONG).await, Ok(true));
+        assert_eq!(leases.claim("s", &lease("a")).await, Ok(Claim::Unknown));
+    }
+}
+
+/// A request on a connection that has ended is sent again.
+#[tokio::test]
+async fn a_restart_within_the_time_of_a_request_is_not_seen() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LONG).await;
+    server.kill();
+    server.restart();
+    let live = in_time(stores.leases().live()).await.expect("the server is there again");
+    assert_eq!(live, Ok(Vec::new()));
+}
+
+#[tokio::test]
+async fn no_event_is_stored_without_its_opening() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let event = vec![Bytes::from_static(b"a")];
+    let entry = Entry::Event { event: &event, answers: None };
+    server.kill();
+    let entered = [enter(&stores, 1, Entry::Opened { requests: &[] }), enter(&stores, 1, entry)];
+    for write in entered {
+        assert_eq!(written(write).await, Err(StoreError::Unavailable));
+    }
+    server.restart();
+    answers(&stores).await;
+    assert_eq!(written(enter(&stores, 1, entry)).await, Err(StoreError::Unavailable), "its stream is not open");
+    assert_eq!(written(enter(&stores, 2, Entry::Opened { requests: &[] })).await, Ok(()));
+    assert_eq!(written(enter(&stores, 2, entry)).await, Ok(()), "another stream is");
+    assert_eq!(written(enter(&stores, 1, Entry::Ended)).await, Err(StoreError::Unavailable));
+    let events = stores.events();
+    for (stream, expected) in [(1, Replayed::Unknown), (2, Replayed::Events(vec![event.clone()]))] {
+        let replayed = events.replay(EventKey { session: "s", stream, number: 0 }, u64::MAX).await;
+        assert_eq!(replayed, Ok(expected), "stream {stream}");
+    }
+}
+
+#[tokio::test]
+async fn scripts_that_the_server_has_forgotten_are_sent_again() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    let event = vec![Bytes::from_static(b"a")];
+    for round in 0..3 {
+        assert_eq!(stores.leases().register(&lease(&format!("node-{round}")), LONG).await, Ok(true));
+        // A pipeline of several.
+        let opened = enter(&stores, round, Entry::Opened { requests: &[] });
+        let sent = enter(&stores, round, Entry::Event { event: &event, answers: None });
+        let ended = enter(&stores, round, Entry::Ended);
+        for write in [opened, sent, ended] {
+            assert_eq!(written(write).await, Ok(()));
+        }
+        server.ask::<()>(&["SCRIPT", "FLUSH", "SYNC"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_memory_takes_no_session() {
+    let server = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
+    let stores = connect(&server, "secret").await;
+    let (leases, name) = (stores.leases(), lease("a"));
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Full));
+    assert_eq!(written(enter(&stores, 1, Entry::Opened { requests: &[] })).await, Err(StoreError::Unavailable));
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
+}
+
+/// Each of many concurrent requests has an answer, although few are under way at the same time.
+#[tokio::test]
+async fn many_requests_are_answered() {
+    let server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LONG).await;
+    let (leases, event) = (stores.leases(), vec![Bytes::from_static(b"a")]);
+    let live = futures_util::future::join_all((0..3_000).map(|_| leases.live()));
+    assert!(in_time(live).await.expect("they end").iter().all(Result::is_ok));
+    let writes: Vec<_> =
+        (0..3_000).map(|stream| enter(&stores, stream, Entry::Event { event: &event, answers: None })).collect();
+    for write in writes {
+        assert_eq!(written(write).await, Ok(()));
+    }
+}
