@@ -8,6 +8,9 @@
 //! ```
 //!
 //! A call that has no answer is repeated until its time is up: each call of a store may be received twice.
+//!
+//! The `ConnectionManager` of the client crate keeps a handshake that has failed for another reason than I/O, such as a
+//! certificate or a password, and does not ask sentinels.
 
 use std::fmt;
 use std::future::ready;

@@ -1,5 +1,6 @@
 //! A `redis-server` of a test: started in its own folder, and ended with the test.
 
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -58,7 +59,8 @@ impl RedisServer {
 
     fn run(&mut self) {
         let mut command = Command::new("redis-server");
-        command.args(&self.arguments).current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        let log = File::create(self.folder.path().join("log")).expect("the folder is writable");
+        command.args(&self.arguments).current_dir(self.folder.path()).stdin(Stdio::null()).stdout(log);
         self.process = Some(spawn(&mut command));
         let socket = self.socket();
         self.eventually("redis-server listens", || UnixStream::connect(&socket).ok());
@@ -69,9 +71,11 @@ impl RedisServer {
 
     fn eventually<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) {
         let process = self.process.as_mut().expect("it runs");
+        let log = self.folder.path().join("log");
         eventually(what, || {
-            let ended = process.try_wait().expect("it is a child");
-            assert!(ended.is_none(), "redis-server has ended: {ended:?}");
+            if let Some(ended) = process.try_wait().expect("it is a child") {
+                panic!("redis-server has ended, {ended}: {}", fs::read_to_string(&log).unwrap_or_default());
+            }
             look()
         });
     }

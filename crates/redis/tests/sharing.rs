@@ -1,9 +1,11 @@
 //! Several processes at one store.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog};
 use protomcp_redis::{RedisStores, StoreOptions};
-use protomcp_server::{Claim, FencingToken, LeaseStore};
+use protomcp_server::{Claim, FencingToken, LeaseStore, StoreError};
 use protomcp_testing::until;
 use protomcp_types::RequestId;
 
@@ -56,7 +58,7 @@ async fn a_claim_refuses_the_events_of_the_holder_before() {
     let name = lease("b");
     assert_eq!(second.leases().register(&name, LONG).await, Ok(true));
     assert!(matches!(second.leases().claim("s", &name).await, Ok(Claim::Granted(..))));
-    assert_eq!(first.events().log("s", FIRST).await, Err(protomcp_server::StoreError::Fenced));
+    assert_eq!(first.events().log("s", FIRST).await, Err(StoreError::Fenced));
 }
 
 #[tokio::test]
@@ -80,7 +82,7 @@ async fn a_process_with_other_keys_knows_no_session() {
 #[tokio::test]
 async fn a_session_lives_for_as_long_as_its_process() {
     let server = RedisServer::start(&[]);
-    let options = StoreOptions::default().with_keep(std::time::Duration::from_secs(1));
+    let options = StoreOptions::default().with_keep(Duration::from_secs(4));
     let stores = RedisStores::connect_with(&server.url(), keys("secret"), options).await.expect("the server answers");
     let (leases, name) = (stores.leases(), lease("a"));
     assert_eq!(leases.register(&name, LONG).await, Ok(true));

@@ -1,7 +1,7 @@
 -- Keeps an event, and drops the oldest ones beyond the limits. Without effect if a stream has it: its answer was lost.
 -- KEYS: session, log, events, requests
--- ARGV: token, time to live in milliseconds, stream, number, sealed event, tag of the request that it answers or ''; most
---       events, most bytes
+-- ARGV: token, time to live in milliseconds, stream, number, sealed event, tag of the request that it answers or '',
+--       most events, most bytes
 -- Returns 1, or 0: a later token is known.
 local token = tonumber(ARGV[1])
 local known = math.max(redis.call('HGET', KEYS[1], 'k') or 0, redis.call('HGET', KEYS[2], 'k') or 0)

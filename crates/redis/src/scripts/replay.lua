@@ -1,5 +1,5 @@
--- Returns the events of a stream: 1 if anything is known of it or 0, the number of its last event or '' if it has ended,
--- and the number and the sealed text of each event in the range, oldest first.
+-- Returns the events of a stream: 1 if anything is known of it or 0, the number of its last event or '' if it has
+-- ended, and the number and the sealed text of each event in the range, oldest first.
 -- KEYS: log, events
 -- ARGV: stream, number after which the events begin, number before which they end or nothing
 local last = redis.call('HGET', KEYS[1], 's' .. ARGV[1])
