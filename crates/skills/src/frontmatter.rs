@@ -7,7 +7,7 @@ use std::str;
 
 use protomcp_types::RawJson;
 use serde_json::Value;
-use serde_saphyr::{MergeKeyPolicy, Options};
+use serde_saphyr::{Error, MergeKeyPolicy, Options};
 use thiserror::Error;
 
 use crate::limits::{MAX_DESCRIPTION, MAX_FRONTMATTER, MAX_NAME, MAX_YAML_DEPTH, MAX_YAML_NODES};
@@ -66,11 +66,9 @@ impl Frontmatter {
     /// The first rule that it breaks.
     pub fn read(document: &[u8]) -> Result<Self, FrontmatterError> {
         let text = str::from_utf8(document).map_err(|_| FrontmatterError::NotText)?;
-        let value: Value = serde_saphyr::from_str_with_options(block(text)?, options()).map_err(|error| {
-            // The place and the reason; the lines around it follow.
-            let text = error.to_string();
-            FrontmatterError::Yaml(text.lines().next().unwrap_or(&text).trim_start_matches("error: ").to_owned())
-        })?;
+        // An empty line in place of the mark: the lines in errors are the ones of the file.
+        let yaml = format!("\n{}", block(text)?);
+        let value: Value = serde_saphyr::from_str_with_options(&yaml, options()).map_err(|error| reason(&error))?;
         let Value::Object(fields) = &value else { return Err(FrontmatterError::NotAMapping) };
         let field = |name| fields.get(name).and_then(Value::as_str).ok_or(FrontmatterError::Missing(name));
         let (name, description) = (field("name")?, field("description")?);
@@ -101,6 +99,24 @@ impl Frontmatter {
     pub fn as_json(&self) -> &RawJson {
         &self.json
     }
+}
+
+/// The reason and its place, without the words of the library that are for programmers.
+fn reason(error: &Error) -> FrontmatterError {
+    let reason = match error.without_snippet() {
+        Error::DuplicateMappingKey { .. } => "a name occurs twice".to_owned(),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => "it is too deep, or has too many values or anchors".to_owned(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "an anchor refers to itself".to_owned(),
+        Error::NullIntoString { .. } => "a name is null: put it into quotation marks".to_owned(),
+        // The place and the reason; the lines around it follow.
+        error => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    };
+    let place = error.location().filter(|_| !reason.contains(" line ")).map(|at| format!(" at line {}", at.line()));
+    let hint = if reason.contains("mapping values") { ": put a text with a colon into quotation marks" } else { "" };
+    FrontmatterError::Yaml(format!("{reason}{}{hint}", place.unwrap_or_default()))
 }
 
 fn options() -> Options {
@@ -224,6 +240,19 @@ mod tests {
             assert_eq!(read(fields), Err(error));
         }
         assert!(read(&format!("name: a\ndescription: {}", "é".repeat(MAX_DESCRIPTION))).is_ok());
+    }
+
+    #[test]
+    fn the_reason_has_the_line_of_the_file() {
+        for (fields, expected) in [
+            ("name: a\ndescription: Use when: asked", "line 3"),
+            ("name: a\ndescription: Use when: asked", "put a text with a colon into quotation marks"),
+            ("name: a\nname: b\ndescription: d", "a name occurs twice at line 3"),
+            ("name: a\ndescription: d\nx: &x [*x]", "an anchor refers to itself"),
+        ] {
+            let Err(FrontmatterError::Yaml(reason)) = read(fields) else { panic!("{fields} is read") };
+            assert!(reason.contains(expected), "{reason}");
+        }
     }
 
     #[test]

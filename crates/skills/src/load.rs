@@ -2,6 +2,7 @@
 //! contents that a digest describes.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ impl SkillTree {
     /// The URI of a skill has the names of the folders below `folder`, such as `skill://billing/refunds/SKILL.md`. A
     /// skill inside of another one is a skill, and its files are files of the outer one, too. Blocks while it reads.
     ///
-    /// Links, devices, pipes, names that begin with a dot, and names that are not plain text are left out
-    /// ([`SkillTree::omissions`]).
+    /// Links, devices, pipes, names that begin with a dot, names that are not plain text, and what is not in a skill and
+    /// may not be read are left out ([`SkillTree::omissions`]).
     ///
     /// # Errors
     /// [`LoadError`] if a file cannot be read, a `SKILL.md` is not valid, or a bound is exceeded.
@@ -87,7 +88,13 @@ impl Loader {
 
     fn visit(&mut self, visited: &Visited) -> Result<(), LoadError> {
         let unreadable = |source| LoadError::Unreadable { path: visited.path.clone(), source };
-        let names = visited.folder.names(MAX_NAMES - self.names).map_err(unreadable)?;
+        let names = match visited.folder.names(MAX_NAMES - self.names) {
+            Err(error) if visited.depth > 0 && !visited.is_inside && error.kind() == ErrorKind::PermissionDenied => {
+                self.omit(visited.path.clone(), Omitted::Unreadable);
+                return Ok(());
+            }
+            names => names.map_err(unreadable)?,
+        };
         self.names += names.len();
         if self.names > MAX_NAMES {
             return Err(LoadError::TooManyNames);
@@ -107,6 +114,10 @@ impl Loader {
                 continue;
             }
             let found = visited.folder.find(name);
+            if !is_inside && found.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+                self.omit(path, Omitted::Unreadable);
+                continue;
+            }
             match found.map_err(|source| LoadError::Unreadable { path: path.clone(), source })? {
                 Found::File(file) if is_inside => self.file(visited, file, name, path)?,
                 Found::Folder(folder) => {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// A file or folder that is not served, although it is in a folder of skills.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Omission {
     /// Its place.
     pub path: PathBuf,
@@ -13,7 +13,7 @@ pub struct Omission {
 }
 
 /// The reason why a file or folder is not served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Omitted {
     /// It is a symbolic link, which may lead elsewhere at any time.
@@ -24,6 +24,8 @@ pub enum Omitted {
     Name,
     /// Its name begins with a dot, or ends with `~`.
     Private,
+    /// It may not be read, and is not in a skill.
+    Unreadable,
 }
 
 impl fmt::Display for Omission {
@@ -32,6 +34,7 @@ impl fmt::Display for Omission {
             Omitted::Link => "it is a link; copy the file instead",
             Omitted::Special => "it is neither a file nor a folder",
             Omitted::Name => "its name is not UTF-8, or has control characters or a backslash",
+            Omitted::Unreadable => "it may not be read",
             Omitted::Private => "its name begins with a dot or ends with ~",
         };
         // In quotation marks: the name may have control characters.

@@ -1,5 +1,6 @@
 //! Loads folders again: when their files change, or when it is requested. A tree that cannot be loaded changes nothing.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +119,16 @@ impl Skills {
 
 /// Logs the files and folders that were not left out of the tree before.
 fn log_omissions(new: &SkillTree, old: &SkillTree) {
-    for omission in new.omissions().iter().filter(|omission| !old.omissions().contains(omission)) {
+    let before: HashSet<_> = old.omissions().iter().collect();
+    let mut others = new.omissions().iter().filter(|omission| !before.contains(omission));
+    for omission in others.by_ref().take(MAX_LINES) {
         tracing::warn!("not served as part of a skill: {omission}");
     }
+    let count = others.count();
+    if count > 0 {
+        tracing::warn!(count, "others are not served as part of a skill either");
+    }
 }
+
+/// The most lines about what one load leaves out.
+const MAX_LINES: usize = 64;
