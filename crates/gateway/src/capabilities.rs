@@ -59,7 +59,7 @@ fn union(servers: &[Described], era: Era) -> ServerCapabilities {
     }
     // Requests about skills are passed on to the only server: the URIs of several could be the same.
     if let [only] = servers
-        && let Some(settings) = skills(only, era)
+        && let Some(settings) = skills(only, era).or_else(|| possible_skills(only, era, &all))
     {
         all = all.with_extension(SKILLS_EXTENSION, settings);
     }
@@ -69,6 +69,12 @@ fn union(servers: &[Described], era: Era) -> ServerCapabilities {
 /// The settings of the extension for skills, if the server has it.
 fn skills(server: &Described, era: Era) -> Option<RawJson> {
     server.view(era)?.capabilities.as_ref()?.extension(SKILLS_EXTENSION)
+}
+
+/// A server with resources that was spoken to in sessions alone: sessions do not declare skills.
+fn possible_skills(server: &Described, era: Era, all: &ServerCapabilities) -> Option<RawJson> {
+    let may_have = era == Era::Stateless && all.resources.is_some() && server.may_differ(era);
+    may_have.then_some(RawJson::EMPTY_OBJECT)
 }
 
 /// Adds the capabilities that a server may have in one era alone.
@@ -175,10 +181,11 @@ mod tests {
         let stateless = Arc::new(in_other);
         let with_subscriptions = r#""resources":{"listChanged":true,"subscribe":true}"#;
         let server = |views: &[&Arc<ServerView>]| server("a", Mode::Auto, views);
-        // Until the era is known, subscriptions and tasks may exist in it.
+        // Until the era is known, subscriptions, tasks and, without sessions, skills may exist in it.
         for (known, other) in [(&stateful, Era::Stateless), (&stateless, Era::Stateful)] {
             let unknown = text(&[server(&[known])], other);
             assert!(unknown.contains(with_subscriptions) && unknown.contains(TASKS_EXTENSION), "{unknown}");
+            assert_eq!(unknown.contains(SKILLS_EXTENSION), other == Era::Stateless, "{unknown}");
         }
         let both = [server(&[&stateful, &stateless])];
         assert_eq!(text(&both, Era::Stateful), format!(r#"{{"logging":{{}},{with_subscriptions}}}"#));
