@@ -9,6 +9,9 @@
 //!
 //! A call that has no answer is repeated until its time is up: each call of a store may be received twice.
 //!
+//! A connection that has been silent for half of the time leads nowhere, and is made again. Callers may wait for less:
+//! the time counts from the first call without an answer, of all callers ([`Silence`]).
+//!
 //! The `ConnectionManager` of the client crate keeps a handshake that has failed for another reason than I/O, such as a
 //! certificate or a password, and does not ask sentinels.
 
@@ -28,6 +31,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::connect_error::ConnectError;
 use crate::link::Link;
 use crate::script::{Call, Form, is_unknown, passing};
+use crate::silence::Silence;
 use crate::url::StoreUrl;
 
 /// The most requests under way. Further ones wait, within their time.
@@ -61,13 +65,15 @@ struct State {
     failure: Option<ConnectError>,
     /// A call had no answer in its time.
     is_away: bool,
+    silence: Silence,
 }
 
-/// The connection that a call was sent on, and the time.
-#[derive(Debug, Clone, Copy)]
-struct Sent {
+/// A call that has no answer yet. It may be dropped at any time.
+struct Sent<'a> {
+    connection: &'a Connection,
+    /// Of the connection that it was sent on.
     number: u64,
-    at: Instant,
+    has_answer: bool,
 }
 
 impl Connection {
@@ -81,7 +87,8 @@ impl Connection {
             Err(_) => return Err(ConnectError::silent(&url, limit)),
         }
         let link: Connecting = ready(Ok(link)).boxed().shared();
-        let state = State { number: 1, link: Some(link), failures: 0, failure: None, is_away: false };
+        let silence = Silence::default();
+        let state = State { number: 1, link: Some(link), failures: 0, failure: None, is_away: false, silence };
         Ok(Self {
             url,
             limit,
@@ -120,13 +127,11 @@ impl Connection {
 
     /// The answers to calls whose keys are in one slot, in their order; each may be an error of the server.
     pub(crate) async fn calls(&self, calls: &[Call], deadline: Instant) -> Result<Vec<Value>, StoreError> {
-        let sent = Mutex::new(None);
-        if let Ok(answers) = timeout_at(deadline, self.attempts(calls, &sent)).await {
+        if let Ok(answers) = timeout_at(deadline, self.attempts(calls)).await {
             self.answered();
             return Ok(answers);
         }
-        let sent = *sent.lock().unwrap_or_else(PoisonError::into_inner);
-        self.unanswered(sent);
+        self.unanswered();
         Err(StoreError::Unavailable)
     }
 
@@ -151,16 +156,17 @@ impl Connection {
         StoreError::Unavailable
     }
 
-    async fn attempts(&self, calls: &[Call], sent: &Mutex<Option<Sent>>) -> Vec<Value> {
+    async fn attempts(&self, calls: &[Call]) -> Vec<Value> {
         let _permit = self.requests.acquire().await.expect("it is never closed");
         let mut form = Form::Digest;
         loop {
             let (number, connecting) = self.connecting();
             let failure = match connecting.await {
                 Ok(mut link) => {
-                    let now = Some(Sent { number, at: Instant::now() });
-                    *sent.lock().unwrap_or_else(PoisonError::into_inner) = now;
-                    match link.send(calls, form).await {
+                    let sent = self.sent(number);
+                    let answers = link.send(calls, form).await;
+                    sent.answered();
+                    match answers {
                         Ok(answers) if form == Form::Digest && answers.iter().any(is_unknown) => {
                             form = Form::Text;
                             continue;
@@ -196,6 +202,7 @@ impl Connection {
         let link = link.boxed().shared();
         self.runtime.spawn(link.clone());
         state.number += 1;
+        state.silence = Silence::default();
         state.link = Some(link.clone());
         (state.number, link)
     }
@@ -220,15 +227,19 @@ impl Connection {
         }
     }
 
-    /// The time of a call is up. A connection that was silent for half of it may lead nowhere, and is made again.
-    fn unanswered(&self, sent: Option<Sent>) {
+    /// A call is sent on this connection.
+    fn sent(&self, number: u64) -> Sent<'_> {
+        let mut state = self.state();
+        if state.number == number {
+            state.silence.sent(Instant::now());
+        }
+        Sent { connection: self, number, has_answer: false }
+    }
+
+    /// The time of a call is up.
+    fn unanswered(&self) {
         let error = {
             let mut state = self.state();
-            let is_silent = |sent: &Sent| sent.number == state.number && sent.at.elapsed() >= self.limit / 2;
-            if sent.as_ref().is_some_and(is_silent) {
-                state.link = None;
-                state.failure = Some(ConnectError::silent(&self.url, self.limit));
-            }
             if std::mem::replace(&mut state.is_away, true) {
                 return;
             }
@@ -242,6 +253,29 @@ impl Connection {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sent<'_> {
+    /// The connection has answered, or has ended.
+    fn answered(mut self) {
+        self.has_answer = true;
+    }
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        let Self { connection, number, has_answer } = self;
+        let mut state = connection.state();
+        if state.number != *number {
+            return;
+        }
+        if *has_answer {
+            state.silence.answered(Instant::now());
+        } else if state.silence.dropped(Instant::now(), connection.limit / 2) {
+            state.link = None;
+            state.failure = Some(ConnectError::silent(&connection.url, connection.limit));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod link;
 mod script;
 mod seal;
 mod session_record;
+mod silence;
 mod stores;
 mod stream_record;
 mod url;

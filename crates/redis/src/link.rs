@@ -7,6 +7,7 @@ use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::{ClusterClientBuilder, TlsMode};
 use redis::cluster_async::ClusterConnection;
 use redis::io::tcp::TcpSettings;
+use redis::io::tcp::socket2::TcpKeepalive;
 use redis::sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType};
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisError,
@@ -20,6 +21,12 @@ use crate::url::{Address, Login, Place, StoreUrl};
 
 /// The calls that wait for a connection which sends others.
 const QUEUE: usize = 1_024;
+
+/// The shortest pause between probes of a connection: systems count them in seconds.
+const SHORTEST_PROBE: Duration = Duration::from_secs(1);
+
+/// The longest one. Linux takes no more than nine hours.
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
 /// A connection. Its clones are the same one.
 #[derive(Clone)]
@@ -49,12 +56,12 @@ impl Link {
             Place::Server(address) => address.to_redis(url.has_tls),
             Place::Socket(path) => ConnectionAddr::Unix(path.clone()),
             Place::Sentinels { sentinels, master, login } => {
-                let mut client = sentinel_client(url, sentinels, master, login)?;
+                let mut client = sentinel_client(url, sentinels, master, login, limit)?;
                 return client.get_async_connection_with_config(&config).await.map(Self::Server);
             }
             Place::Cluster(nodes) => return cluster(url, nodes, limit).await.map(Self::Cluster),
         };
-        let client = Client::open(info(address, url)?)?;
+        let client = Client::open(info(address, url, limit)?)?;
         client.get_multiplexed_async_connection_with_config(&config).await.map(Self::Server)
     }
 
@@ -105,7 +112,7 @@ impl Address {
     }
 }
 
-fn info(address: ConnectionAddr, url: &StoreUrl) -> RedisResult<ConnectionInfo> {
+fn info(address: ConnectionAddr, url: &StoreUrl, limit: Duration) -> RedisResult<ConnectionInfo> {
     let mut settings = RedisConnectionInfo::default().set_db(url.database.into());
     if let Some(user) = &url.login.user {
         settings = settings.set_username(user);
@@ -113,19 +120,31 @@ fn info(address: ConnectionAddr, url: &StoreUrl) -> RedisResult<ConnectionInfo> 
     if let Some(password) = &url.login.password {
         settings = settings.set_password(password);
     }
-    Ok(address.into_connection_info()?.set_redis_settings(settings).set_tcp_settings(tcp()))
+    Ok(address.into_connection_info()?.set_redis_settings(settings).set_tcp_settings(tcp(limit)))
 }
 
-/// Calls are sent without a delay.
-fn tcp() -> TcpSettings {
-    TcpSettings::default().set_nodelay(true)
+/// Calls are sent without a delay. A connection ends that leads nowhere, whether or not calls are sent on it: the
+/// system probes it after a pause, and waits for each of its bytes to arrive no longer than a request takes.
+fn tcp(limit: Duration) -> TcpSettings {
+    let limit = limit.clamp(SHORTEST_PROBE, LONGEST_PROBE);
+    let probes = TcpKeepalive::new().with_time(limit).with_interval(limit);
+    let settings = TcpSettings::default().set_nodelay(true).set_keepalive(probes);
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(limit);
+    settings
 }
 
-fn sentinel_client(url: &StoreUrl, sentinels: &[Address], master: &str, login: &Login) -> RedisResult<SentinelClient> {
+fn sentinel_client(
+    url: &StoreUrl,
+    sentinels: &[Address],
+    master: &str,
+    login: &Login,
+    limit: Duration,
+) -> RedisResult<SentinelClient> {
     let sentinels = sentinels.iter().map(|sentinel| sentinel.to_redis(url.has_tls));
     let mut builder = SentinelClientBuilder::new(sentinels, master, SentinelServerType::Master)?
         .set_client_to_redis_db(url.database.into())
-        .set_client_to_redis_tcp_settings(tcp());
+        .set_client_to_redis_tcp_settings(tcp(limit));
     if url.has_tls {
         builder = builder.set_client_to_redis_tls_mode(TlsMode::Secure);
     }
@@ -145,11 +164,11 @@ fn sentinel_client(url: &StoreUrl, sentinels: &[Address], master: &str, login: &
 }
 
 async fn cluster(url: &StoreUrl, nodes: &[Address], limit: Duration) -> RedisResult<ClusterConnection> {
-    let nodes: RedisResult<Vec<_>> = nodes.iter().map(|node| info(node.to_redis(url.has_tls), url)).collect();
+    let nodes: RedisResult<Vec<_>> = nodes.iter().map(|node| info(node.to_redis(url.has_tls), url, limit)).collect();
     let client = ClusterClientBuilder::new(nodes?)
         .connection_timeout(limit)
         .response_timeout(limit)
-        .tcp_settings(tcp())
+        .tcp_settings(tcp(limit))
         .build()?;
     client.get_async_connection().await
 }

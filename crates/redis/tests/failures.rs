@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use protomcp_http::{Entry, EventKey, EventStore, Replayed, Write};
 use protomcp_redis::{ConnectError, RedisStores};
-use protomcp_server::{Claim, FencingToken, LeaseStore, Owner, StoreError};
-use protomcp_testing::in_time;
+use protomcp_server::{Claim, FencingToken, LeaseKeeper, LeaseStore, LeaseTerms, NodeId, Owner, StoreError};
+use protomcp_testing::{in_time, until};
 use rustix::process::Signal;
 
 use crate::server::{LONG, RedisServer, connect, connect_within, lease};
@@ -95,6 +95,18 @@ async fn a_restart_within_the_time_of_a_request_is_not_seen() {
     server.restart();
     let live = in_time(stores.leases().live()).await.expect("the server is there again");
     assert_eq!(live, Ok(Vec::new()));
+}
+
+/// A keeper waits for an answer no longer than a twentieth of its lease, which is less than the time of a request.
+#[tokio::test]
+async fn a_silent_connection_is_replaced_for_callers_in_haste() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let terms = LeaseTerms::new(Duration::from_secs(4));
+    let keeper = LeaseKeeper::start(stores.leases(), NodeId::new("a"), terms);
+    let first = in_time(keeper.held()).await.expect("the server answers");
+    server.replace();
+    until("the other server grants a lease", || keeper.holder().is_some_and(|name| name != first)).await;
 }
 
 #[tokio::test]

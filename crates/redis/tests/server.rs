@@ -23,6 +23,8 @@ pub(crate) const LONG: Duration = Duration::from_secs(600);
 pub(crate) struct RedisServer {
     /// `None`: it was killed.
     process: Option<Child>,
+    /// Stopped ones, which keep their connections and do not answer.
+    stopped: Vec<Child>,
     folder: TempDir,
     arguments: Vec<String>,
     /// The port, if it listens on one.
@@ -52,7 +54,7 @@ impl RedisServer {
         }
         arguments.extend(["--save", "", "--appendonly", "no", "--rdbcompression", "no"].map(str::to_owned));
         arguments.extend(options.iter().map(|option| (*option).to_owned()));
-        let mut server = Self { process: None, folder, arguments, port };
+        let mut server = Self { process: None, stopped: Vec::new(), folder, arguments, port };
         server.run();
         server
     }
@@ -138,6 +140,14 @@ impl RedisServer {
         process.wait().expect("it is a child");
     }
 
+    /// Stops it, and starts another one at its socket. Its connections stay, and have no answer.
+    pub(crate) fn replace(&mut self) {
+        self.signal(Signal::STOP);
+        self.stopped.extend(self.process.take());
+        fs::remove_file(self.socket()).expect("it is in the folder of the test");
+        self.run();
+    }
+
     /// Starts it again, without its data.
     pub(crate) fn restart(&mut self) {
         self.run();
@@ -148,6 +158,10 @@ impl Drop for RedisServer {
     fn drop(&mut self) {
         if self.process.is_some() {
             self.kill();
+        }
+        for process in &mut self.stopped {
+            drop(process.kill());
+            drop(process.wait());
         }
     }
 }
