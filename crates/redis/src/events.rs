@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog, Write};
+use bytes::Bytes;
+use protomcp_http::{Entry, EventKey, EventStore, Replayed, StoredEvent, StreamLog, Write};
 use protomcp_server::{FencingToken, Owner, StoreAnswer, StoreError};
 use protomcp_types::RequestId;
 use tokio::time::{Instant, timeout_at};
@@ -14,9 +15,9 @@ use crate::connection::Connection;
 use crate::failed_openings::Subject;
 use crate::keys::{KeyNames, SessionName};
 use crate::script::{self, Call, Script};
-use crate::seal::Seal;
+use crate::seal::{OVERHEAD, Seal};
 use crate::stream_record::{Kept, Range, StreamRecord, pairs};
-use crate::writes::Writes;
+use crate::writes::{LARGEST, Writes};
 
 /// The limits of the log of a session.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +25,7 @@ pub(crate) struct LogLimits {
     /// The time in which its keys expire, in milliseconds.
     pub(crate) expiry: u64,
     pub(crate) events: u64,
-    /// Of its events as they are sealed, 38 more for each.
+    /// Of its events as they are sealed, [`OVERHEAD`] more for each.
     pub(crate) bytes: u64,
 }
 
@@ -33,6 +34,10 @@ pub(crate) struct LogLimits {
 /// A session has the events of all its streams in one log, which drops the oldest ones beyond its limits
 /// ([`StoreOptions::with_log`](crate::StoreOptions::with_log)). The limits of a session do not depend on other sessions
 /// and on their owners. A log expires with its session.
+///
+/// An event above the limit of bytes, or above 16 MiB, is entered by its number alone, and drops no others. A client
+/// that asks for it is told that it is no longer kept ([`Replayed::Missing`]). The writes that wait or are under way
+/// have 64 MiB, and an owner has at most four times what is free.
 #[derive(Debug)]
 pub struct RedisEvents {
     connection: Arc<Connection>,
@@ -83,7 +88,9 @@ impl RedisEvents {
                 (Subject::Opening(stream), call)
             }
             Entry::Event { event, answers } => {
-                let sealed = seal(&event_field(stream, number), &event.concat());
+                // Without a content, its number is kept.
+                let sealed = self.is_kept(event).then(|| seal(&event_field(stream, number), &event.concat()));
+                let sealed = sealed.unwrap_or_default();
                 let answered = answers.map(|request| self.tag(session, request)).unwrap_or_default();
                 let call = self.call(&script::APPEND, session, token).arg(stream).arg(number).arg(sealed);
                 let call = call.arg(answered).arg(self.limits.events).arg(self.limits.bytes);
@@ -91,6 +98,12 @@ impl RedisEvents {
             }
             Entry::Ended => (Subject::End(stream), self.call(&script::ENDED, session, token).arg(stream)),
         }
+    }
+
+    /// True for an event that is not too large.
+    fn is_kept(&self, event: &StoredEvent) -> bool {
+        let bytes: usize = event.iter().map(Bytes::len).sum();
+        (bytes + OVERHEAD) as u64 <= self.limits.bytes.min(LARGEST)
     }
 
     async fn read(&self, key: EventKey<'_>, end: u64) -> Result<Replayed, StoreError> {
@@ -103,7 +116,9 @@ impl RedisEvents {
         let (is_known, last, found): (bool, String, Vec<Vec<u8>>) = self.connection.query(call, deadline).await?;
         let kept = |(number, sealed): (String, Vec<u8>)| -> Option<Kept> {
             let number = number.parse().ok()?;
-            let event = self.seal.open(&session, &event_field(key.stream, number), &sealed);
+            let open = || self.seal.open(&session, &event_field(key.stream, number), &sealed);
+            // One without a content was too large.
+            let event = if sealed.is_empty() { None } else { open() };
             Some((number, event.map(|event| vec![event.into()])))
         };
         let found = pairs(found).into_iter().filter_map(kept).collect();
@@ -137,10 +152,10 @@ impl RedisEvents {
 }
 
 impl EventStore for RedisEvents {
-    fn append(&self, _: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
+    fn append(&self, owner: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
         let session = SessionName::of(key.session);
         let (subject, call) = self.to_call(&session, token, key, entry);
-        match self.writes.enter(&session, subject, call) {
+        match self.writes.enter(owner, &session, subject, call) {
             Ok(written) => {
                 Write::Pending(Box::pin(async move { written.await.unwrap_or(Err(StoreError::Unavailable)) }))
             }
@@ -160,7 +175,8 @@ impl EventStore for RedisEvents {
         let session = SessionName::of(session);
         let keys = self.names.of(&session);
         let call = script::FORGET.call(vec![keys.log, keys.events, keys.requests]).arg(token.get());
-        if self.writes.enter(&session, Subject::Log, call).is_err() {
+        // Its owner is not known here.
+        if self.writes.enter(&Owner::Local, &session, Subject::Log, call).is_err() {
             tracing::debug!("the log of a session that has ended is in the store until it expires");
         }
     }

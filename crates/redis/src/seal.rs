@@ -26,6 +26,9 @@ const VERSION: u8 = 1;
 /// Version, number of the key and token.
 const HEAD: usize = 2 + 8;
 
+/// The bytes by which a sealed value is longer.
+pub(crate) const OVERHEAD: usize = HEAD + NONCE_LEN + 16;
+
 /// The bytes of a tag of a request.
 const TAG: usize = 16;
 
@@ -178,7 +181,7 @@ mod tests {
         let (keys, session, token) = (keys("a"), SessionName::of("s"), FencingToken::new(7));
         for value in [b"".as_slice(), b"text", &[0xff; 5_000]] {
             let sealed = keys.seal(&session, "field", token, value);
-            assert_eq!(sealed.len(), value.len() + 38);
+            assert_eq!((sealed.len(), OVERHEAD), (value.len() + OVERHEAD, 38));
             assert_eq!(keys.open(&session, "field", &sealed).as_deref(), Some(value));
             assert_eq!(keys.open(&session, "other", &sealed), None);
             assert_eq!(keys.open(&SessionName::of("t"), "field", &sealed), None);

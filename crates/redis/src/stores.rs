@@ -56,7 +56,8 @@ impl StoreOptions {
         self
     }
 
-    /// Sets the most events of a session that are kept, and their most bytes. A larger event is not kept.
+    /// Sets the most events of a session that are kept, and their most bytes. A larger event, or one above 16 MiB,
+    /// is not kept.
     #[must_use]
     pub fn with_log(mut self, events: u32, bytes: u64) -> Self {
         (self.events, self.bytes) = (events, bytes);

@@ -18,7 +18,7 @@ pub(crate) struct Range {
     pub(crate) before: u64,
 }
 
-/// An event with its number; `None`: it was sealed with another key.
+/// An event with its number; `None`: it was too large, or was sealed with another key.
 pub(crate) type Kept = (u64, Option<StoredEvent>);
 
 impl StreamRecord {

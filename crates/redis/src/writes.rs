@@ -13,7 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protomcp_server::StoreError;
+use protomcp_server::{Budget, Owner, Reservation, StoreError};
 use redis::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -23,11 +23,14 @@ use crate::failed_openings::{FailedOpenings, Subject};
 use crate::keys::SessionName;
 use crate::script::Call;
 
-/// The most writes that wait or are under way, of all sessions.
-const MAX_WRITES: usize = 65_536;
-
-/// Their most bytes.
+/// The most bytes of the writes that wait or are under way, of all sessions. Owners share them ([`Budget`]).
 const MAX_BYTES: usize = 64 << 20;
+
+/// The bytes that each write counts in addition to its own: its keys and its places in queues.
+const WRITE: usize = 1_024;
+
+/// The most bytes of a sealed event: an owner has room for it while others have little.
+pub(crate) const LARGEST: u64 = MAX_BYTES as u64 / 4;
 
 /// The most writes of a round.
 const ROUND: usize = 256;
@@ -45,6 +48,7 @@ pub(crate) type Written = Result<(), StoreError>;
 #[derive(Debug)]
 pub(crate) struct Writes {
     connection: Arc<Connection>,
+    budget: Budget,
     queues: Mutex<Queues>,
 }
 
@@ -52,8 +56,6 @@ pub(crate) struct Writes {
 struct Queues {
     /// The sessions with a round under way.
     sessions: HashMap<SessionName, VecDeque<Entered>>,
-    writes: usize,
-    bytes: usize,
     failed: FailedOpenings,
 }
 
@@ -62,35 +64,36 @@ struct Entered {
     subject: Subject,
     /// `None`: nothing is written, and the outcome says that the earlier ones are over.
     call: Option<Call>,
+    /// Its bytes count until its outcome is known.
+    reserved: Option<Reservation>,
     deadline: Instant,
     done: oneshot::Sender<Written>,
 }
 
 impl Writes {
     pub(crate) fn new(connection: Arc<Connection>) -> Arc<Self> {
-        Arc::new(Self { connection, queues: Mutex::default() })
+        Arc::new(Self { connection, budget: Budget::new(MAX_BYTES), queues: Mutex::default() })
     }
 
-    /// Enters a write. Its outcome comes within the time of a request.
+    /// Enters a write for an owner. Its outcome comes within the time of a request.
     ///
     /// # Errors
-    /// There is no room for it, or its stream was not opened.
+    /// The owner would have more than four times what is free.
     pub(crate) fn enter(
         self: &Arc<Self>,
+        owner: &Owner,
         session: &SessionName,
         subject: Subject,
         call: Call,
     ) -> Result<oneshot::Receiver<Written>, StoreError> {
-        let bytes = call.bytes();
+        let reserved = self.budget.reserve(owner, call.bytes() + WRITE);
         let mut queues = self.queues();
-        if queues.writes >= MAX_WRITES || queues.bytes + bytes > MAX_BYTES {
+        let Ok(reserved) = reserved else {
             queues.failed.note(session, subject);
             tracing::warn!("the store is too slow: an event is not stored");
             return Err(StoreError::Unavailable);
-        }
-        queues.writes += 1;
-        queues.bytes += bytes;
-        Ok(self.push(&mut queues, session, subject, Some(call)))
+        };
+        Ok(self.push(&mut queues, session, subject, Some((call, reserved))))
     }
 
     /// Waits until the writes that were entered before are over.
@@ -111,10 +114,11 @@ impl Writes {
         queues: &mut Queues,
         session: &SessionName,
         subject: Subject,
-        call: Option<Call>,
+        write: Option<(Call, Reservation)>,
     ) -> oneshot::Receiver<Written> {
         let (done, outcome) = oneshot::channel();
-        let entered = Entered { subject, call, deadline: self.connection.deadline(), done };
+        let (call, reserved) = write.unzip();
+        let entered = Entered { subject, call, reserved, deadline: self.connection.deadline(), done };
         match queues.sessions.get_mut(session) {
             Some(queue) => queue.push_back(entered),
             None => {
@@ -133,10 +137,7 @@ impl Writes {
                 let deadline = first.deadline;
                 let calls: Vec<_> = writes.iter().filter_map(|entered| entered.call.clone()).collect();
                 let answers = self.connection.calls(&calls, deadline).await;
-                // They count until here: rounds wait for each other.
-                let bytes = calls.iter().map(Call::bytes).sum();
                 self.finish(&session, writes, answers);
-                self.release(calls.len(), bytes);
             }
             for entered in others {
                 // The one who waited may have gone.
@@ -165,10 +166,6 @@ impl Writes {
         for entered in round {
             if queues.failed.has(session, entered.subject) {
                 queues.failed.note(session, entered.subject);
-                if let Some(call) = &entered.call {
-                    queues.writes -= 1;
-                    queues.bytes -= call.bytes();
-                }
                 let _gone = entered.done.send(Err(StoreError::Unavailable));
             } else {
                 sent.push(entered);
@@ -177,19 +174,14 @@ impl Writes {
         Some(sent)
     }
 
-    fn release(&self, writes: usize, bytes: usize) {
-        let mut queues = self.queues();
-        queues.writes -= writes;
-        queues.bytes -= bytes;
-    }
-
     fn finish(&self, session: &SessionName, round: Vec<Entered>, answers: Result<Vec<Value>, StoreError>) {
         let outcomes: Vec<Written> = match answers {
             Ok(answers) => answers.iter().map(|answer| self.outcome(answer)).collect(),
             Err(error) => vec![Err(error); round.len()],
         };
         let mut queues = self.queues();
-        for (Entered { subject, done, .. }, mut outcome) in round.into_iter().zip(outcomes) {
+        for (Entered { subject, reserved, done, .. }, mut outcome) in round.into_iter().zip(outcomes) {
+            drop(reserved);
             if outcome.is_ok() && queues.failed.has(session, subject) {
                 outcome = Err(StoreError::Unavailable);
             }

@@ -109,6 +109,39 @@ async fn a_silent_connection_is_replaced_for_callers_in_haste() {
     until("the other server grants a lease", || keeper.holder().is_some_and(|name| name != first)).await;
 }
 
+/// One principal has many events that wait. Another one has room, also for an event above all limits.
+#[tokio::test]
+async fn waiting_events_of_one_owner_leave_room_for_others() {
+    let server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LONG).await;
+    let enter = |owner: &str, session: &str, number: u64, event: &Vec<Bytes>| {
+        let entry = Entry::Event { event, answers: None };
+        let (owner, key) = (Owner::Principal(owner.into()), EventKey { session, stream: 1, number });
+        stores.events().append(&owner, FencingToken::FIRST, key, entry)
+    };
+    let (large, huge) = (vec![Bytes::from(vec![b'x'; 1 << 20])], vec![Bytes::from(vec![b'x'; 65 << 20])]);
+    // Nothing is sent before the test waits.
+    let mut writes = Vec::new();
+    let refused = loop {
+        match enter("ann", "a", writes.len() as u64 + 1, &large) {
+            Write::Pending(write) => writes.push(write),
+            Write::Done(written) => break written,
+        }
+    };
+    assert_eq!(refused, Err(StoreError::Unavailable));
+    assert!((32..64).contains(&writes.len()), "{} MiB wait", writes.len());
+    let others = [enter("bob", "b", 1, &huge), enter("bob", "b", 2, &vec![Bytes::from_static(b"b")])];
+    for write in writes.into_iter().map(Write::Pending).chain(others) {
+        assert_eq!(written(write).await, Ok(()));
+    }
+    let replayed = async |number: u64| {
+        stores.events().replay(EventKey { session: "b", stream: 1, number }, u64::MAX).await.expect("the store answers")
+    };
+    assert_eq!(replayed(0).await, Replayed::Missing, "the first one was too large");
+    assert_eq!(replayed(1).await, Replayed::Events(vec![vec![Bytes::from_static(b"b")]]));
+    assert!(matches!(enter("ann", "a", 100, &large), Write::Pending(_)), "there is room again");
+}
+
 #[tokio::test]
 async fn no_event_is_stored_without_its_opening() {
     let mut server = RedisServer::start(&[]);

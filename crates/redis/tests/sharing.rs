@@ -121,6 +121,8 @@ async fn a_log_has_its_limits() {
     assert_eq!(replay(2).await, Replayed::Events(expected.to_vec()));
     let large = vec![Bytes::from(vec![b'x'; 1_000])];
     append(&stores, key(1, 6), Entry::Event { event: &large, answers: None }).await;
-    assert_eq!(replay(2).await, Replayed::Missing);
+    assert_eq!(replay(3).await, Replayed::Missing);
+    let before = stores.events().replay(key(1, 3), 6).await.expect("the store answers");
+    assert_eq!(before, Replayed::Events(expected[1..].to_vec()), "a large event drops no others");
     assert_eq!(replay(6).await, Replayed::Events(Vec::new()));
 }
