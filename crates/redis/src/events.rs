@@ -29,6 +29,9 @@ pub(crate) struct LogLimits {
     pub(crate) bytes: u64,
 }
 
+/// The stream without a request.
+const STANDALONE: u64 = 0;
+
 /// The logs of sessions in a Redis or Valkey.
 ///
 /// A session has the events of all its streams in one log, which drops the oldest ones beyond its limits
@@ -135,6 +138,7 @@ impl RedisEvents {
         if !is_latest {
             return Err(StoreError::Fenced);
         }
+        self.writes.taken_over(&session);
         let mut streams = BTreeMap::new();
         for (field, last) in pairs(fields) {
             if let Some((stream, last)) = open_stream(&field, &last) {
@@ -154,6 +158,16 @@ impl RedisEvents {
 impl EventStore for RedisEvents {
     fn append(&self, owner: &Owner, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
         let session = SessionName::of(key.session);
+        if key.stream == STANDALONE
+            && matches!(entry, Entry::Event { .. })
+            && self.writes.is_unopened(&session, STANDALONE)
+        {
+            // It lives as long as its session, and has no requests: it is opened as it is now.
+            let opening = EventKey { number: key.number.saturating_sub(1), ..key };
+            let (subject, call) = self.to_call(&session, token, opening, Entry::Opened { requests: &[] });
+            // The event has its outcome.
+            let _written = self.writes.enter(owner, &session, subject, call);
+        }
         let (subject, call) = self.to_call(&session, token, key, entry);
         match self.writes.enter(owner, &session, subject, call) {
             Ok(written) => {

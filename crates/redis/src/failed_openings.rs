@@ -20,7 +20,7 @@ pub(crate) enum Subject {
     Log,
 }
 
-/// Streams by session, until they end.
+/// Streams by session, until they end or are opened.
 #[derive(Debug, Default)]
 pub(crate) struct FailedOpenings {
     sessions: HashMap<SessionName, HashSet<u64>>,
@@ -51,18 +51,21 @@ impl FailedOpenings {
                     self.count += 1;
                 }
             }
-            Subject::End(stream) => {
-                if let Some(streams) = self.sessions.get_mut(session)
-                    && streams.remove(&stream)
-                {
-                    self.count -= 1;
-                    if streams.is_empty() {
-                        self.sessions.remove(session);
-                    }
-                }
-            }
+            Subject::End(stream) => self.opened(session, stream),
             Subject::Log => self.forget(session),
             Subject::Event(_) => {}
+        }
+    }
+
+    /// A stream is open, or has ended.
+    pub(crate) fn opened(&mut self, session: &SessionName, stream: u64) {
+        if let Some(streams) = self.sessions.get_mut(session)
+            && streams.remove(&stream)
+        {
+            self.count -= 1;
+            if streams.is_empty() {
+                self.sessions.remove(session);
+            }
         }
     }
 
@@ -91,6 +94,9 @@ mod tests {
         }
         failed.note(&s, Subject::End(1));
         assert!(!failed.has(&s, Subject::Event(1)) && failed.has(&s, Subject::Event(2)));
+        failed.note(&s, Subject::Opening(3));
+        failed.opened(&s, 3);
+        assert!(!failed.has(&s, Subject::Event(3)) && failed.count == 1, "it was opened again");
         failed.note(&s, Subject::Log);
         assert!(!failed.has(&s, Subject::Event(2)) && failed.sessions.is_empty() && failed.count == 0);
     }

@@ -10,7 +10,7 @@
 //!                              all of the round have failed
 //! ```
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_server::{Budget, Owner, Reservation, StoreError};
@@ -96,6 +96,16 @@ impl Writes {
         Ok(self.push(&mut queues, session, subject, Some((call, reserved))))
     }
 
+    /// True if the events of a stream fail, because its opening did.
+    pub(crate) fn is_unopened(&self, session: &SessionName, stream: u64) -> bool {
+        self.queues().failed.has(session, Subject::Event(stream))
+    }
+
+    /// The streams of a session are as the store has them: this process has taken the session over.
+    pub(crate) fn taken_over(&self, session: &SessionName) {
+        self.queues().failed.note(session, Subject::Log);
+    }
+
     /// Waits until the writes that were entered before are over.
     pub(crate) async fn settled(self: &Arc<Self>, session: &SessionName) {
         let settled = {
@@ -162,10 +172,17 @@ impl Writes {
             queues.sessions.remove(session);
             return None;
         }
-        let mut sent = Vec::with_capacity(round.len());
+        let (mut sent, mut openings) = (Vec::with_capacity(round.len()), HashSet::new());
         for entered in round {
-            if queues.failed.has(session, entered.subject) {
-                queues.failed.note(session, entered.subject);
+            let subject = entered.subject;
+            if let Subject::Opening(stream) = subject {
+                openings.insert(stream);
+            }
+            // The outcome of its opening is not known yet.
+            let follows =
+                matches!(subject, Subject::Event(stream) | Subject::End(stream) if openings.contains(&stream));
+            if !follows && queues.failed.has(session, subject) {
+                queues.failed.note(session, subject);
                 let _gone = entered.done.send(Err(StoreError::Unavailable));
             } else {
                 sent.push(entered);
@@ -187,6 +204,9 @@ impl Writes {
             }
             if outcome == Err(StoreError::Unavailable) || subject == Subject::Log {
                 queues.failed.note(session, subject);
+            }
+            if let (Ok(()), Subject::Opening(stream)) = (outcome, subject) {
+                queues.failed.opened(session, stream);
             }
             // A writer may have gone: nothing awaits the openings and the ends.
             let _gone = done.send(outcome);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use protomcp_http::{Entry, EventKey, EventStore, Replayed, Write};
+use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog, Write};
 use protomcp_redis::{ConnectError, RedisStores};
 use protomcp_server::{Claim, FencingToken, LeaseKeeper, LeaseStore, LeaseTerms, NodeId, Owner, StoreError};
 use protomcp_testing::{in_time, until};
@@ -26,8 +26,11 @@ async fn answers(stores: &RedisStores) {
 
 fn enter(stores: &RedisStores, stream: u64, entry: Entry<'_>) -> Write {
     let number = if matches!(entry, Entry::Event { .. }) { 1 } else { 0 };
-    let owner = Owner::Principal("ann".into());
-    stores.events().append(&owner, FencingToken::FIRST, EventKey { session: "s", stream, number }, entry)
+    enter_as(stores, FencingToken::FIRST, EventKey { session: "s", stream, number }, entry)
+}
+
+fn enter_as(stores: &RedisStores, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) -> Write {
+    stores.events().append(&Owner::Principal("ann".into()), token, key, entry)
 }
 
 async fn written(write: Write) -> Result<(), StoreError> {
@@ -164,6 +167,56 @@ async fn no_event_is_stored_without_its_opening() {
         let replayed = events.replay(EventKey { session: "s", stream, number: 0 }, u64::MAX).await;
         assert_eq!(replayed, Ok(expected), "stream {stream}");
     }
+}
+
+/// The stream without a request lives as long as its session.
+#[tokio::test]
+async fn the_standalone_stream_is_opened_again() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let event = vec![Bytes::from_static(b"a")];
+    let entry = Entry::Event { event: &event, answers: None };
+    server.kill();
+    for stream in [0, 1] {
+        let opened = written(enter(&stores, stream, Entry::Opened { requests: &[] })).await;
+        assert_eq!(opened, Err(StoreError::Unavailable));
+    }
+    assert_eq!(written(enter(&stores, 0, entry)).await, Err(StoreError::Unavailable));
+    server.restart();
+    answers(&stores).await;
+    let second = EventKey { session: "s", stream: 0, number: 2 };
+    assert_eq!(written(enter_as(&stores, FencingToken::FIRST, second, entry)).await, Ok(()));
+    assert_eq!(written(enter(&stores, 1, Entry::Opened { requests: &[] })).await, Ok(()));
+    assert_eq!(written(enter(&stores, 1, entry)).await, Ok(()), "its opening has succeeded");
+    let (events, open) = (stores.events(), |stream, last| StreamLog { stream, last, requests: Vec::new() });
+    assert_eq!(events.log("s", FencingToken::FIRST).await, Ok(vec![open(0, 2), open(1, 1)]));
+    for (number, expected) in [(0, Replayed::Missing), (1, Replayed::Events(vec![event.clone()]))] {
+        let replayed = events.replay(EventKey { session: "s", stream: 0, number }, u64::MAX).await;
+        assert_eq!(replayed, Ok(expected), "after {number}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_another_process_has_opened_is_written() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect_within(&server.url(), LIMIT).await;
+    let event = vec![Bytes::from_static(b"a")];
+    let entry = Entry::Event { event: &event, answers: None };
+    server.kill();
+    let opened = written(enter(&stores, 1, Entry::Opened { requests: &[] })).await;
+    assert_eq!(opened, Err(StoreError::Unavailable));
+    server.restart();
+    let other = connect_within(&server.url(), LIMIT).await;
+    let key = |number| EventKey { session: "s", stream: 1, number };
+    let second = FencingToken::FIRST.successor();
+    for (number, entry) in [(0, Entry::Opened { requests: &[] }), (1, entry)] {
+        assert_eq!(written(enter_as(&other, second, key(number), entry)).await, Ok(()));
+    }
+    answers(&stores).await;
+    let third = second.successor();
+    let log = stores.events().log("s", third).await;
+    assert_eq!(log, Ok(vec![StreamLog { stream: 1, last: 1, requests: Vec::new() }]));
+    assert_eq!(written(enter_as(&stores, third, key(2), entry)).await, Ok(()), "the session is back");
 }
 
 #[tokio::test]
