@@ -66,9 +66,10 @@ impl RedisEvents {
         script.call(self.names.of(session).all()).arg(token.get()).arg(self.limits.expiry)
     }
 
-    /// The name of a request in the log, which does not show its id.
-    fn tag(&self, session: &SessionName, request: &RequestId) -> String {
-        URL_SAFE_NO_PAD.encode(self.seal.keys().tag(session, request.to_raw().as_str()))
+    /// The names that a request may have in the log, which do not show its id. A request gets the first one.
+    fn tags(&self, session: &SessionName, request: &RequestId) -> Vec<String> {
+        let id = request.to_raw();
+        self.seal.keys().tags(session, id.as_str()).map(|tag| URL_SAFE_NO_PAD.encode(tag)).collect()
     }
 
     fn to_call(
@@ -84,9 +85,10 @@ impl RedisEvents {
             Entry::Opened { requests } => {
                 let mut call = self.call(&script::OPENED, session, token).arg(stream).arg(number);
                 for request in requests {
-                    let tag = self.tag(session, request);
-                    let id = seal(&request_field(stream, &tag), request.to_raw().as_bytes());
-                    call = call.arg(tag).arg(id);
+                    if let Some(tag) = self.tags(session, request).into_iter().next() {
+                        let id = seal(&request_field(stream, &tag), request.to_raw().as_bytes());
+                        call = call.arg(tag).arg(id);
+                    }
                 }
                 (Subject::Opening(stream), call)
             }
@@ -94,10 +96,11 @@ impl RedisEvents {
                 // Without a content, its number is kept.
                 let sealed = self.is_kept(event).then(|| seal(&event_field(stream, number), &event.concat()));
                 let sealed = sealed.unwrap_or_default();
-                let answered = answers.map(|request| self.tag(session, request)).unwrap_or_default();
                 let call = self.call(&script::APPEND, session, token).arg(stream).arg(number).arg(sealed);
-                let call = call.arg(answered).arg(self.limits.events).arg(self.limits.bytes);
-                (Subject::Event(stream), call)
+                let call = call.arg(self.limits.events).arg(self.limits.bytes);
+                // It may have been opened with another key.
+                let answered = answers.map(|request| self.tags(session, request)).unwrap_or_default();
+                (Subject::Event(stream), answered.into_iter().fold(call, Call::arg))
             }
             Entry::Ended => (Subject::End(stream), self.call(&script::ENDED, session, token).arg(stream)),
         }

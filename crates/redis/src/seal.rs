@@ -108,12 +108,14 @@ impl SealingKeys {
         })
     }
 
-    /// A name for a text that does not show it. Texts have the same tag where the first key is the same.
-    pub(crate) fn tag(&self, session: &SessionName, text: &str) -> [u8; TAG] {
-        let mut context = hmac::Context::with_key(&self.0[0].tags);
-        context.update(session.as_bytes());
-        context.update(text.as_bytes());
-        *context.sign().as_ref().first_chunk().expect("an HMAC has 32 bytes")
+    /// Names for a text that do not show it: one for each key, and first the one with the key that seals.
+    pub(crate) fn tags(&self, session: &SessionName, text: &str) -> impl Iterator<Item = [u8; TAG]> {
+        self.0.iter().map(move |key| {
+            let mut context = hmac::Context::with_key(&key.tags);
+            context.update(session.as_bytes());
+            context.update(text.as_bytes());
+            *context.sign().as_ref().first_chunk::<TAG>().expect("an HMAC has 32 bytes")
+        })
     }
 }
 
@@ -217,9 +219,12 @@ mod tests {
     #[test]
     fn a_tag_shows_nothing_of_a_text() {
         let (a, s, t) = (keys("a"), SessionName::of("s"), SessionName::of("t"));
-        assert_eq!(a.tag(&s, "1"), keys("a").tag(&s, "1"));
-        for other in [a.tag(&s, "2"), a.tag(&t, "1"), keys("b").tag(&s, "1")] {
-            assert_ne!(a.tag(&s, "1"), other);
+        let tags = |keys: &SealingKeys, session, text| keys.tags(session, text).collect::<Vec<_>>();
+        assert_eq!(tags(&a, &s, "1"), tags(&keys("a"), &s, "1"));
+        for other in [tags(&a, &s, "2"), tags(&a, &t, "1"), tags(&keys("b"), &s, "1")] {
+            assert_ne!(tags(&a, &s, "1"), other);
         }
+        let both = tags(&keys("b").and(a.clone()), &s, "1");
+        assert_eq!(both, [tags(&keys("b"), &s, "1"), tags(&a, &s, "1")].concat(), "the one that seals is first");
     }
 }

@@ -35,8 +35,13 @@ pub(crate) fn snapshot() -> SessionSnapshot {
 
 /// Enters an entry, and waits for its write.
 pub(crate) async fn append(stores: &RedisStores, key: EventKey<'_>, entry: Entry<'_>) {
+    append_as(stores, FencingToken::FIRST, key, entry).await;
+}
+
+/// Enters an entry with a token, and waits for its write.
+pub(crate) async fn append_as(stores: &RedisStores, token: FencingToken, key: EventKey<'_>, entry: Entry<'_>) {
     let owner = Owner::Principal("hunter2-principal".into());
-    let write = stores.events().append(&owner, FencingToken::FIRST, key, entry);
+    let write = stores.events().append(&owner, token, key, entry);
     let written = match write {
         Write::Done(written) => written,
         Write::Pending(write) => write.await,

@@ -9,7 +9,7 @@ use protomcp_server::{Claim, FencingToken, LeaseStore, StoreError};
 use protomcp_testing::until;
 use protomcp_types::RequestId;
 
-use crate::privacy::{append, snapshot};
+use crate::privacy::{append, append_as, snapshot};
 use crate::server::{LONG, RedisServer, connect, keys, lease};
 
 const FIRST: FencingToken = FencingToken::FIRST;
@@ -76,6 +76,12 @@ async fn a_process_with_other_keys_knows_no_session() {
     assert_eq!(replayed(&both).await, Replayed::Events(vec![vec![Bytes::from_static(b"a")]]));
     let claimed = both.leases().claim("s", &name).await;
     assert!(matches!(claimed, Ok(Claim::Granted(token, Some(_))) if token == FIRST.successor()), "{claimed:?}");
+
+    // It answers a request that was opened with the key before.
+    let (request, event, token) = (RequestId::from(7), vec![Bytes::from_static(b"b")], FIRST.successor());
+    append_as(&both, token, key(1, 2), Entry::Event { event: &event, answers: Some(&request) }).await;
+    let log = both.events().log("s", token).await;
+    assert_eq!(log, Ok(vec![StreamLog { stream: 1, last: 2, requests: Vec::new() }]));
 }
 
 /// The keys of a session with a holder are made to live longer, until its process has ended.
