@@ -119,7 +119,7 @@ impl RedisEvents {
         let before = if end == u64::MAX { String::new() } else { end.to_string() };
         let call = script::REPLAY.call(vec![keys.log, keys.events]);
         let call = call.arg(key.stream).arg(key.number).arg(before);
-        let (is_known, last, found): (bool, String, Vec<Vec<u8>>) = self.connection.query(call, deadline).await?;
+        let (last, found): (String, Vec<Vec<u8>>) = self.connection.query(call, deadline).await?;
         let kept = |(number, sealed): (String, Vec<u8>)| -> Option<Kept> {
             let number = number.parse().ok()?;
             let open = || self.seal.open(&session, &event_field(key.stream, number), &sealed);
@@ -128,7 +128,7 @@ impl RedisEvents {
             Some((number, event.map(|event| vec![event.into()])))
         };
         let found = pairs(found).into_iter().filter_map(kept).collect();
-        let record = StreamRecord { is_known, last: last.parse().ok() };
+        let record = StreamRecord { last: last.parse().ok() };
         Ok(record.replay(Range { after: key.number, before: end }, found))
     }
 
@@ -191,7 +191,7 @@ impl EventStore for RedisEvents {
     fn forget(&self, session: &str, token: FencingToken) {
         let session = SessionName::of(session);
         let keys = self.names.of(&session);
-        let call = script::FORGET.call(vec![keys.log, keys.events, keys.requests]).arg(token.get());
+        let call = script::FORGET.call(vec![keys.log, keys.events, keys.requests, keys.order]).arg(token.get());
         // Its owner is not known here.
         if self.writes.enter(&Owner::Local, &session, Subject::Log, call).is_err() {
             tracing::debug!("the log of a session that has ended is in the store until it expires");

@@ -4,9 +4,12 @@
 //! |---|---|---|
 //! | `leases` | sorted set | names of leases by their end in milliseconds since 1970 |
 //! | `s:{S}` | hash | the session: `h` its holder, `k` its token, `v` the version of its state, `d` its sealed state |
-//! | `l:{S}` | hash | its log: `k` the latest token that wrote, `b` bytes of events, `sN` the last event of stream N |
-//! | `e:{S}` | stream | its events: `s` stream, `n` number, `d` sealed event |
+//! | `l:{S}` | hash | its log: `k` the latest token that wrote, `b` bytes of events, `sN` and `nN` |
+//! | `e:{S}` | hash | its sealed events by stream and number, so that a client's stream is read without the others |
+//! | `o:{S}` | list | the streams and numbers of its events, oldest first |
 //! | `q:{S}` | hash | requests without an answer: stream and tag, the sealed id |
+//!
+//! `sN` is the number of the last event of stream N, which has no end, and `nN` the number of the last one kept.
 //!
 //! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
 //! session in one slot of a cluster.
@@ -46,6 +49,7 @@ pub(crate) struct SessionKeys {
     pub(crate) log: String,
     pub(crate) events: String,
     pub(crate) requests: String,
+    pub(crate) order: String,
 }
 
 impl KeyNames {
@@ -60,14 +64,14 @@ impl KeyNames {
     pub(crate) fn of(&self, session: &SessionName) -> SessionKeys {
         let (prefix, name) = (&self.prefix, URL_SAFE_NO_PAD.encode(session.0));
         let key = |kind: char| format!("{prefix}{kind}:{{{name}}}");
-        SessionKeys { session: key('s'), log: key('l'), events: key('e'), requests: key('q') }
+        SessionKeys { session: key('s'), log: key('l'), events: key('e'), requests: key('q'), order: key('o') }
     }
 }
 
 impl SessionKeys {
     /// All of them, in the order of the scripts.
     pub(crate) fn all(self) -> Vec<String> {
-        vec![self.session, self.log, self.events, self.requests]
+        vec![self.session, self.log, self.events, self.requests, self.order]
     }
 }
 
@@ -79,7 +83,7 @@ mod tests {
     fn keys_name_a_session_by_its_digest() {
         // The SHA-256 of `abc` begins with ba7816bf8f01cfea414140de5dae2223 (FIPS 180-2, B.1).
         let keys = KeyNames::new("pmcp:".to_owned()).of(&SessionName::of("abc"));
-        assert_eq!(keys.all(), ["s", "l", "e", "q"].map(|kind| format!("pmcp:{kind}:{{ungWv48Bz-pBQUDeXa4iIw}}")));
+        assert_eq!(keys.all(), ["s", "l", "e", "q", "o"].map(|kind| format!("pmcp:{kind}:{{ungWv48Bz-pBQUDeXa4iIw}}")));
         assert_ne!(SessionName::of("abc"), SessionName::of("abd"));
     }
 }

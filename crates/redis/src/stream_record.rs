@@ -5,9 +5,7 @@ use protomcp_http::{Replayed, StoredEvent};
 /// The state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StreamRecord {
-    /// False: nothing is known of it.
-    pub(crate) is_known: bool,
-    /// The number of its last event; `None`: the stream has ended.
+    /// The number of its last event, or of the last one that is kept if it has ended; `None`: nothing is known of it.
     pub(crate) last: Option<u64>,
 }
 
@@ -22,16 +20,13 @@ pub(crate) struct Range {
 pub(crate) type Kept = (u64, Option<StoredEvent>);
 
 impl StreamRecord {
-    /// The events of the stream in this range, of the ones that were found. An event that was stored is there once or,
-    /// if its answer was lost, twice; one that was dropped, or was never stored, is not there.
+    /// The events of the stream in this range, of the ones that were found. One that was dropped, or was never stored,
+    /// is not there.
     pub(crate) fn replay(self, Range { after, before }: Range, found: Vec<Kept>) -> Replayed {
-        if !self.is_known {
-            return Replayed::Unknown;
-        }
+        let Some(newest) = self.last else { return Replayed::Unknown };
         let (mut events, mut last) = (Vec::with_capacity(found.len()), after);
         for (number, event) in found {
             match event {
-                _ if number <= last => {}
                 Some(event) if number == last + 1 => {
                     events.push(event);
                     last = number;
@@ -40,7 +35,7 @@ impl StreamRecord {
             }
         }
         let wanted = match before {
-            u64::MAX => self.last.unwrap_or(last),
+            u64::MAX => newest,
             before => before.saturating_sub(1),
         };
         if last < wanted { Replayed::Missing } else { Replayed::Events(events) }
@@ -65,29 +60,25 @@ mod tests {
         vec![number.to_string().into()]
     }
 
-    /// The last event of a stream without an end, the range, the numbers that are there, and the ones that are
-    /// replayed.
-    type Row = (Option<u64>, u64, u64, &'static [u64], Option<&'static [u64]>);
+    /// The last event of a stream, the range, the numbers that are there, and the ones that are replayed.
+    type Row = (u64, u64, u64, &'static [u64], Option<&'static [u64]>);
 
     const ALL: u64 = u64::MAX;
 
     const ROWS: &[Row] = &[
-        (Some(0), 0, ALL, &[], Some(&[])),
-        (Some(3), 0, ALL, &[1, 2, 3], Some(&[1, 2, 3])),
-        (Some(3), 1, 3, &[2], Some(&[2])),
-        (Some(3), 3, 4, &[], Some(&[])),
-        (Some(3), 9, ALL, &[], Some(&[])),
-        (Some(3), ALL, ALL, &[], Some(&[])),
-        (None, 1, ALL, &[2, 3], Some(&[2, 3])),
-        (None, 3, ALL, &[], Some(&[])),
-        // The answer to a write was lost.
-        (None, 0, ALL, &[1, 2, 2, 3, 1], Some(&[1, 2, 3])),
+        (0, 0, ALL, &[], Some(&[])),
+        (3, 0, ALL, &[1, 2, 3], Some(&[1, 2, 3])),
+        (3, 1, 3, &[2], Some(&[2])),
+        (3, 3, 4, &[], Some(&[])),
+        (3, 9, ALL, &[], Some(&[])),
+        (3, ALL, ALL, &[], Some(&[])),
         // The oldest ones were dropped, or all.
-        (Some(3), 0, ALL, &[2, 3], None),
-        (Some(3), 0, ALL, &[], None),
+        (3, 0, ALL, &[2, 3], None),
+        (3, 0, ALL, &[], None),
         // A write has failed, in between and at the end.
-        (Some(4), 0, ALL, &[1, 2, 4], None),
-        (Some(2), 0, 4, &[1, 2], None),
+        (4, 0, ALL, &[1, 2, 4], None),
+        (4, 0, ALL, &[1, 2], None),
+        (2, 0, 4, &[1, 2], None),
     ];
 
     #[test]
@@ -95,21 +86,21 @@ mod tests {
         for (last, after, before, found, expected) in ROWS {
             let kept = found.iter().map(|number| (*number, Some(event(*number)))).collect();
             let range = Range { after: *after, before: *before };
-            let replayed = StreamRecord { is_known: true, last: *last }.replay(range, kept);
+            let replayed = StreamRecord { last: Some(*last) }.replay(range, kept);
             let expected = match expected {
                 Some(numbers) => Replayed::Events(numbers.iter().copied().map(event).collect()),
                 None => Replayed::Missing,
             };
-            assert_eq!(replayed, expected, "{last:?}, {range:?}: {found:?}");
+            assert_eq!(replayed, expected, "{last}, {range:?}: {found:?}");
         }
     }
 
     #[test]
     fn a_stream_is_unknown_or_its_events_are_lost() {
         let range = Range { after: 0, before: u64::MAX };
-        let unknown = StreamRecord { is_known: false, last: None };
+        let unknown = StreamRecord { last: None };
         assert_eq!(unknown.replay(range, Vec::new()), Replayed::Unknown);
-        let known = StreamRecord { is_known: true, last: Some(1) };
+        let known = StreamRecord { last: Some(1) };
         assert_eq!(known.replay(range, vec![(1, None)]), Replayed::Missing, "sealed with another key");
     }
 

@@ -67,7 +67,7 @@ async fn a_store_shows_neither_ids_nor_contents() {
     let stores = connect(&server, "secret").await;
     fill(&stores).await;
     let keys = server.keys();
-    assert_eq!(keys.len(), 5, "leases, session, log, events and requests: {keys:?}");
+    assert_eq!(keys.len(), 6, "leases, session, log, events, requests and order: {keys:?}");
     let values: Vec<Vec<u8>> = keys.iter().map(|key| server.ask(&["DUMP", key])).collect();
     let has = |text: &str| {
         let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
@@ -98,5 +98,5 @@ async fn stores_with_a_prefix_share_nothing() {
     fill(&other).await;
     assert!(server.keys().iter().all(|key| key.starts_with("tools:")), "{:?}", server.keys());
     fill(&stores).await;
-    assert_eq!(server.keys().len(), 10);
+    assert_eq!(server.keys().len(), 12);
 }

@@ -132,3 +132,24 @@ async fn a_log_has_its_limits() {
     assert_eq!(before, Replayed::Events(expected[1..].to_vec()), "a large event drops no others");
     assert_eq!(replay(6).await, Replayed::Events(Vec::new()));
 }
+
+/// A client resumes one stream of a session that has many others.
+#[tokio::test]
+async fn a_replay_reads_the_events_of_its_range_alone() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    let text = |number: u64| vec![Bytes::from(number.to_string())];
+    for number in 1..=5 {
+        for stream in 1..=20 {
+            append(&stores, key(stream, number), Entry::Event { event: &text(number), answers: None }).await;
+        }
+    }
+    append(&stores, key(7, 5), Entry::Ended).await;
+    server.ask::<()>(&["CONFIG", "RESETSTAT"]);
+    let replayed = stores.events().replay(key(7, 3), u64::MAX).await;
+    assert_eq!(replayed, Ok(Replayed::Events(vec![text(4), text(5)])));
+    let commands: String = server.ask(&["INFO", "commandstats"]);
+    // Two for the stream, and one for each event.
+    assert!(commands.contains("cmdstat_hget:calls=4,"), "{commands}");
+    assert!(["xrange", "hgetall", "hvals", "lrange"].iter().all(|all| !commands.contains(all)), "{commands}");
+}

@@ -1,5 +1,5 @@
 -- Ends a stream: no process answers its requests.
--- KEYS: session, log, events, requests
+-- KEYS: session, log, events, requests, order
 -- ARGV: token, time to live in milliseconds, stream
 -- Returns 1, or 0: a later token is known.
 local token = tonumber(ARGV[1])
@@ -15,7 +15,7 @@ for _, field in ipairs(redis.call('HKEYS', KEYS[4])) do
     redis.call('HDEL', KEYS[4], field)
   end
 end
-for place = 2, 4 do
+for place = 2, #KEYS do
   redis.call('PEXPIRE', KEYS[place], ARGV[2])
 end
 return 1

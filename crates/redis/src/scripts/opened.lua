@@ -1,5 +1,5 @@
 -- Begins a stream. Without effect if it has begun: its answer was lost.
--- KEYS: session, log, events, requests
+-- KEYS: session, log, events, requests, order
 -- ARGV: token, time to live in milliseconds, stream, number of its last event, then for each request its tag and its
 --       sealed id
 -- Returns 1, or 0: a later token is known.
@@ -14,7 +14,7 @@ if redis.call('HSETNX', KEYS[2], 's' .. ARGV[3], ARGV[4]) == 1 then
     redis.call('HSET', KEYS[4], ARGV[3] .. ':' .. ARGV[place], ARGV[place + 1])
   end
 end
-for place = 2, 4 do
+for place = 2, #KEYS do
   redis.call('PEXPIRE', KEYS[place], ARGV[2])
 end
 return 1

@@ -1,19 +1,23 @@
--- Returns the events of a stream: 1 if anything is known of it or 0, the number of its last event or '' if it has
--- ended, and the number and the sealed text of each event in the range, oldest first.
+-- Returns the events of a stream: the number of its last event, or of the last one that is kept if it has ended, or ''
+-- if nothing is known of it; and the number and the sealed text of each event in the range, oldest first, up to the
+-- first one that is not kept.
 -- KEYS: log, events
 -- ARGV: stream, number after which the events begin, number before which they end or nothing
-local last = redis.call('HGET', KEYS[1], 's' .. ARGV[1])
-local after, before = tonumber(ARGV[2]), tonumber(ARGV[3])
-local known, found = last and 1 or 0, {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[2], '-', '+')) do
-  local fields = entry[2]
-  if fields[2] == ARGV[1] then
-    local number = tonumber(fields[4])
-    known = 1
-    if number > after and (not before or number < before) then
-      found[#found + 1] = fields[4]
-      found[#found + 1] = fields[6]
-    end
-  end
+local newest = redis.call('HGET', KEYS[1], 'n' .. ARGV[1])
+local last = redis.call('HGET', KEYS[1], 's' .. ARGV[1]) or newest
+local number, stop, before = tonumber(ARGV[2]) + 1, tonumber(newest or 0), tonumber(ARGV[3])
+if before and before <= stop then
+  stop = before - 1
 end
-return { known, last or '', found }
+local found = {}
+while number <= stop do
+  local text = string.format('%.0f', number)
+  local event = redis.call('HGET', KEYS[2], ARGV[1] .. '-' .. text)
+  if not event then
+    break
+  end
+  found[#found + 1] = text
+  found[#found + 1] = event
+  number = number + 1
+end
+return { last or '', found }

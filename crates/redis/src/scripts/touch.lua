@@ -1,5 +1,5 @@
 -- Lets a session and its log live on, whose holder serves it.
--- KEYS: session, log, events, requests
+-- KEYS: session, log, events, requests, order
 -- ARGV: lease of the holder, token, time to live in milliseconds
 -- Returns 1, or 0: it has another holder.
 local read = redis.call('HMGET', KEYS[1], 'h', 'k')
