@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::connection::Connection;
 use crate::failed_openings::Subject;
-use crate::keys::{KeyNames, SessionName};
+use crate::keys::{KeyNames, SessionKeys, SessionName};
 use crate::script::{self, Call, Script};
 use crate::seal::{OVERHEAD, Seal};
 use crate::stream_record::{Kept, Range, StreamRecord, pairs};
@@ -80,13 +80,14 @@ impl RedisEvents {
         entry: Entry<'_>,
     ) -> (Subject, Call) {
         let EventKey { stream, number, .. } = key;
+        let keys = self.names.of(session);
         let seal = |field: &str, value: &[u8]| self.seal.keys().seal(session, field, token, value);
         match entry {
             Entry::Opened { requests } => {
                 let mut call = self.call(&script::OPENED, session, token).arg(stream).arg(number);
                 for request in requests {
                     if let Some(tag) = self.tags(session, request).into_iter().next() {
-                        let id = seal(&request_field(stream, &tag), request.to_raw().as_bytes());
+                        let id = seal(&request_field(&keys, stream, &tag), request.to_raw().as_bytes());
                         call = call.arg(tag).arg(id);
                     }
                 }
@@ -94,7 +95,7 @@ impl RedisEvents {
             }
             Entry::Event { event, answers } => {
                 // Without a content, its number is kept.
-                let sealed = self.is_kept(event).then(|| seal(&event_field(stream, number), &event.concat()));
+                let sealed = self.is_kept(event).then(|| seal(&event_field(&keys, stream, number), &event.concat()));
                 let sealed = sealed.unwrap_or_default();
                 let call = self.call(&script::APPEND, session, token).arg(stream).arg(number).arg(sealed);
                 let call = call.arg(self.limits.events).arg(self.limits.bytes);
@@ -117,12 +118,12 @@ impl RedisEvents {
         self.settled(&session, deadline).await?;
         let keys = self.names.of(&session);
         let before = if end == u64::MAX { String::new() } else { end.to_string() };
-        let call = script::REPLAY.call(vec![keys.log, keys.events]);
+        let call = script::REPLAY.call(vec![keys.log.clone(), keys.events.clone()]);
         let call = call.arg(key.stream).arg(key.number).arg(before);
         let (last, found): (String, Vec<Vec<u8>>) = self.connection.query(call, deadline).await?;
         let kept = |(number, sealed): (String, Vec<u8>)| -> Option<Kept> {
             let number = number.parse().ok()?;
-            let open = || self.seal.open(&session, &event_field(key.stream, number), &sealed);
+            let open = || self.seal.open(&session, &event_field(&keys, key.stream, number), &sealed);
             // One without a content was too large.
             let event = if sealed.is_empty() { None } else { open() };
             Some((number, event.map(|event| vec![event.into()])))
@@ -135,6 +136,7 @@ impl RedisEvents {
     async fn take_log(&self, session: &str, token: FencingToken) -> Result<Vec<StreamLog>, StoreError> {
         let (session, deadline) = (SessionName::of(session), self.connection.deadline());
         self.settled(&session, deadline).await?;
+        let keys = self.names.of(&session);
         let call = self.call(&script::LOG, &session, token);
         let (is_latest, fields, requests): (bool, Vec<Vec<u8>>, Vec<Vec<u8>>) =
             self.connection.query(call, deadline).await?;
@@ -151,7 +153,7 @@ impl RedisEvents {
         for (field, sealed) in pairs(requests) {
             let Some((stream, tag)) = request_of(&field) else { continue };
             let Some(log) = streams.get_mut(&stream) else { continue };
-            let id = self.seal.open(&session, &request_field(stream, tag), &sealed);
+            let id = self.seal.open(&session, &request_field(&keys, stream, tag), &sealed);
             log.requests.extend(id.and_then(|id| RequestId::parse(std::str::from_utf8(&id).ok()?)));
         }
         Ok(streams.into_values().collect())
@@ -200,13 +202,13 @@ impl EventStore for RedisEvents {
 }
 
 /// The name of an event where it is sealed.
-fn event_field(stream: u64, number: u64) -> String {
-    format!("event {stream} {number}")
+fn event_field(keys: &SessionKeys, stream: u64, number: u64) -> String {
+    format!("{} {stream} {number}", keys.events)
 }
 
 /// The name of a request where it is sealed.
-fn request_field(stream: u64, tag: &str) -> String {
-    format!("request {stream} {tag}")
+fn request_field(keys: &SessionKeys, stream: u64, tag: &str) -> String {
+    format!("{} {stream} {tag}", keys.requests)
 }
 
 /// The stream of a field of a log, and its last event.

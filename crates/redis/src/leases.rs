@@ -28,9 +28,6 @@ const MAX_RACES: usize = 16;
 /// The sessions that are kept alive at the same time.
 const TOUCHES: usize = 64;
 
-/// The name of the state of a session where it is sealed.
-const STATE: &str = "state";
-
 /// The holders of sessions in a Redis or Valkey.
 ///
 /// A session that its holder does not serve any longer is kept for the time of
@@ -179,7 +176,7 @@ impl Access {
                 Decision::Free(record) => record,
             };
             let snapshot = match &record.state {
-                Some(sealed) => match self.opened(&session, sealed) {
+                Some(sealed) => match self.opened(&session, &key, sealed) {
                     Some(snapshot) => Some(Box::new(snapshot)),
                     // It stays as it is, for a process with its key.
                     None => return Ok(Claim::Unknown),
@@ -206,16 +203,17 @@ impl Access {
         Ok(SessionRecord::of(fields))
     }
 
-    fn opened(&self, session: &SessionName, sealed: &[u8]) -> Option<SessionSnapshot> {
-        let text = self.seal.open(session, STATE, sealed)?;
+    fn opened(&self, session: &SessionName, key: &str, sealed: &[u8]) -> Option<SessionSnapshot> {
+        let text = self.seal.open(session, &state_field(key), sealed)?;
         SessionSnapshot::from_json(&RawJson::parse(text).ok()?)
     }
 
     async fn save(&self, session: &str, token: FencingToken, snapshot: &SessionSnapshot) -> Result<bool, StoreError> {
         let name = SessionName::of(session);
         let text = snapshot.to_json().into_raw();
-        let sealed = self.seal.keys().seal(&name, STATE, token, text.as_bytes());
-        let call = script::SAVE.call(vec![self.names.of(&name).session]);
+        let key = self.names.of(&name).session;
+        let sealed = self.seal.keys().seal(&name, &state_field(&key), token, text.as_bytes());
+        let call = script::SAVE.call(vec![key]);
         let call = call.arg(token.get()).arg(sealed).arg(self.expiry());
         self.connection.query(call, self.connection.deadline()).await
     }
@@ -258,6 +256,11 @@ impl Access {
             self.held.lost(&session, token);
         }
     }
+}
+
+/// The name of the state of a session where it is sealed.
+fn state_field(key: &str) -> String {
+    format!("{key} state")
 }
 
 /// The pause after which the sessions of a process are touched.

@@ -2,7 +2,9 @@
 //!
 //! A value is encrypted with ChaCha20-Poly1305 (RFC 8439). Each session has its own key, derived from the secret of the
 //! processes, so a random nonce of 96 bits is used for few enough values. The name of the value is authenticated with
-//! it: its session, its field and the token of its writer. A value that was moved to another place is not opened.
+//! it: its session, its key with the prefix of the store, its field and the token of its writer. A value that was moved
+//! to another place is not opened. An earlier value that is put back to its place is: a rollback of the store is not
+//! detected.
 //!
 //! ```text
 //! version 1, 1 byte · number of the key, 1 byte · token, 8 bytes · nonce, 12 bytes · ciphertext … · tag, 16 bytes

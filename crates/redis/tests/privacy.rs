@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use protomcp_http::{Entry, EventKey, EventStore, Write};
+use protomcp_http::{Entry, EventKey, EventStore, Replayed, Write};
 use protomcp_redis::RedisStores;
 use protomcp_server::{Claim, ClientInfo, FencingToken, LeaseStore, Owner, SessionSnapshot, SessionState};
 use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion, RawJson, RequestId};
@@ -99,4 +99,30 @@ async fn stores_with_a_prefix_share_nothing() {
     assert!(server.keys().iter().all(|key| key.starts_with("tools:")), "{:?}", server.keys());
     fill(&stores).await;
     assert_eq!(server.keys().len(), 12);
+}
+
+/// A value is bound to its key, and the prefix is a part of it.
+#[tokio::test]
+async fn values_that_were_moved_to_another_prefix_are_not_opened() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    fill(&stores).await;
+    for key in server.keys() {
+        let moved = key.replacen("pmcp:", "tools:", 1);
+        assert_eq!(server.ask::<i64>(&["COPY", &key, &moved]), 1);
+    }
+    let url = server.url_with("prefix=tools:");
+    let other = RedisStores::connect(&url, crate::server::keys("secret")).await.expect("the server answers");
+    let (name, key) = (lease("other-node"), EventKey { session: SESSION, stream: 1, number: 0 });
+    for (stores, is_moved) in [(&other, true), (&stores, false)] {
+        let (leases, events) = (stores.leases(), stores.events());
+        assert_eq!(leases.register(&name, LONG).await, Ok(true));
+        let replayed = events.replay(key, u64::MAX).await.expect("the store answers");
+        assert_eq!(replayed == Replayed::Missing, is_moved, "{replayed:?}");
+        let log = events.log(SESSION, FencingToken::FIRST).await.expect("the store answers");
+        assert_eq!(log.iter().all(|stream| stream.requests.is_empty()), is_moved, "{log:?}");
+        leases.release(SESSION, FencingToken::FIRST).await.expect("the store answers");
+        let claimed = leases.claim(SESSION, &name).await.expect("the store answers");
+        assert_eq!(claimed == Claim::Unknown, is_moved, "{claimed:?}");
+    }
 }
