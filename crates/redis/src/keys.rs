@@ -11,6 +11,8 @@
 //!
 //! `sN` is the number of the last event of stream N, which has no end, and `nN` the number of the last one kept.
 //!
+//! A session that was closed has `x` alone, for a minute.
+//!
 //! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
 //! session in one slot of a cluster.
 

@@ -22,6 +22,10 @@ const MAX_LEASES: u64 = 4_096;
 /// The longest time of a lease: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// The time for which the name of a session that was closed stays in use. A request to open it is repeated for less
+/// time, and a copy of it may arrive late.
+const CLOSED: Duration = Duration::from_secs(60);
+
 /// The claims of other processes that may come between the steps of one.
 const MAX_RACES: usize = 16;
 
@@ -155,7 +159,7 @@ impl Access {
             return Ok(Claim::Full);
         }
         if !self.connection.read::<bool>(&answer)? {
-            // It is known: the answer to an earlier request was lost.
+            // It is known: the answer to an earlier request was lost, or this request is a late copy.
             return self.claim(name, lease, deadline).await;
         }
         let token = FencingToken::FIRST;
@@ -229,7 +233,8 @@ impl Access {
     async fn close(&self, session: &str, token: FencingToken) -> Result<bool, StoreError> {
         let name = SessionName::of(session);
         self.held.lost(&name, token);
-        let call = script::CLOSE.call(vec![self.names.of(&name).session]).arg(token.get());
+        let call = script::CLOSE.call(vec![self.names.of(&name).session]);
+        let call = call.arg(token.get()).arg(millis(CLOSED));
         self.connection.query(call, self.connection.deadline()).await
     }
 

@@ -61,6 +61,23 @@ async fn a_claim_refuses_the_events_of_the_holder_before() {
     assert_eq!(first.events().log("s", FIRST).await, Err(StoreError::Fenced));
 }
 
+/// A request to open a session may arrive twice, the second time after its end.
+#[tokio::test]
+async fn a_session_that_was_closed_is_not_opened_again() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    let (leases, name) = (stores.leases(), lease("a"));
+    assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FIRST, None)));
+    assert_eq!(leases.close("s", FIRST).await, Ok(true));
+    assert_eq!(leases.open("s", &name).await, Ok(Claim::Unknown));
+    assert_eq!(leases.open("t", &name).await, Ok(Claim::Granted(FIRST, None)));
+    for key in server.keys() {
+        let left: i64 = server.ask(&["PTTL", &key]);
+        assert!(left > 0, "{key} lives for {left} ms");
+    }
+}
+
 #[tokio::test]
 async fn a_process_with_other_keys_knows_no_session() {
     let server = RedisServer::start(&[]);

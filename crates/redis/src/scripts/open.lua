@@ -1,7 +1,7 @@
 -- Takes in a new session.
 -- KEYS: session
 -- ARGV: lease of the holder, time to live in milliseconds
--- Returns 1: its first token, or 0: it is known.
+-- Returns 1: its first token, or 0: it is known, or was closed lately.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 0
 end
