@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::StoreError;
 use redis::{FromRedisValue, RedisResult, Value, from_redis_value_ref};
 use tokio::runtime::Handle;
@@ -52,6 +53,7 @@ pub(crate) struct Connection {
     limit: Duration,
     runtime: Handle,
     requests: Semaphore,
+    refusals: LogRate,
     state: Mutex<State>,
 }
 
@@ -94,6 +96,7 @@ impl Connection {
             limit,
             runtime: Handle::current(),
             requests: Semaphore::new(MAX_REQUESTS),
+            refusals: LogRate::default(),
             state: Mutex::new(state),
         })
     }
@@ -144,14 +147,21 @@ impl Connection {
         }
     }
 
-    /// Reports an answer that is an error: the store is there, and cannot be used.
+    /// Reports an answer that is an error: the store is there, and cannot be used. A line a second, as clients may
+    /// cause each of them.
     fn refused(&self, answer: &Value) -> StoreError {
+        let Some(LeftOut(left_out)) = self.refusals.permit(Instant::now().into_std()) else {
+            return StoreError::Unavailable;
+        };
         match answer {
             Value::ServerError(error) => {
                 let error = ConnectError::of_answer(&self.url, error);
-                tracing::warn!(%error, "a request to the store has failed");
+                tracing::warn!(%error, left_out, "a request to the store has failed");
             }
-            _ => tracing::warn!(url = %self.url, "the store has sent an answer of another kind than its script has"),
+            _ => {
+                let url = &self.url;
+                tracing::warn!(%url, left_out, "the store has sent an answer of another kind than its script has");
+            }
         }
         StoreError::Unavailable
     }

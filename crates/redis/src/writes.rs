@@ -13,6 +13,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::{Budget, Owner, Reservation, StoreError};
 use redis::Value;
 use tokio::sync::oneshot;
@@ -49,6 +50,7 @@ pub(crate) type Written = Result<(), StoreError>;
 pub(crate) struct Writes {
     connection: Arc<Connection>,
     budget: Budget,
+    refusals: LogRate,
     queues: Mutex<Queues>,
 }
 
@@ -72,7 +74,8 @@ struct Entered {
 
 impl Writes {
     pub(crate) fn new(connection: Arc<Connection>) -> Arc<Self> {
-        Arc::new(Self { connection, budget: Budget::new(MAX_BYTES), queues: Mutex::default() })
+        let (budget, refusals) = (Budget::new(MAX_BYTES), LogRate::default());
+        Arc::new(Self { connection, budget, refusals, queues: Mutex::default() })
     }
 
     /// Enters a write for an owner. Its outcome comes within the time of a request.
@@ -90,7 +93,9 @@ impl Writes {
         let mut queues = self.queues();
         let Ok(reserved) = reserved else {
             queues.failed.note(session, subject);
-            tracing::warn!("the store is too slow: an event is not stored");
+            if let Some(LeftOut(left_out)) = self.refusals.permit(Instant::now().into_std()) {
+                tracing::warn!(left_out, "the store is too slow: an event is not stored");
+            }
             return Err(StoreError::Unavailable);
         };
         Ok(self.push(&mut queues, session, subject, Some((call, reserved))))

@@ -6,13 +6,21 @@ use bytes::Bytes;
 use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog, Write};
 use protomcp_redis::{ConnectError, RedisStores};
 use protomcp_server::{Claim, FencingToken, LeaseKeeper, LeaseStore, LeaseTerms, NodeId, Owner, StoreError};
-use protomcp_testing::{in_time, until};
+use protomcp_testing::{Log, in_time, until};
 use rustix::process::Signal;
 
 use crate::server::{LONG, RedisServer, connect, connect_within, lease};
 
 /// Enough for a store that answers, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(2);
+
+/// The refusals of a peer. There is a line a second for them, so that a busy machine has few lines.
+const MANY: usize = 1_000;
+
+/// The lines of a log with this text.
+fn lines(log: &Log, text: &str) -> usize {
+    log.text().lines().filter(|line| line.contains(text)).count()
+}
 
 /// Waits until the store answers.
 async fn answers(stores: &RedisStores) {
@@ -132,6 +140,11 @@ async fn waiting_events_of_one_owner_leave_room_for_others() {
         }
     };
     assert_eq!(refused, Err(StoreError::Unavailable));
+    let log = Log::capture();
+    for _ in 0..MANY {
+        assert!(matches!(enter("ann", "a", 1_000, &large), Write::Done(Err(StoreError::Unavailable))));
+    }
+    assert!(lines(&log, "the store is too slow") < MANY / 2, "{}", log.text());
     assert!((32..64).contains(&writes.len()), "{} MiB wait", writes.len());
     let others = [enter("bob", "b", 1, &huge), enter("bob", "b", 2, &vec![Bytes::from_static(b"b")])];
     for write in writes.into_iter().map(Write::Pending).chain(others) {
@@ -245,7 +258,12 @@ async fn a_server_without_memory_takes_no_session() {
     assert_eq!(leases.register(&name, LONG).await, Ok(true));
     server.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
     assert_eq!(leases.open("s", &name).await, Ok(Claim::Full));
-    assert_eq!(written(enter(&stores, 1, Entry::Opened { requests: &[] })).await, Err(StoreError::Unavailable));
+    let log = Log::capture();
+    for _ in 0..MANY {
+        let opened = written(enter(&stores, 1, Entry::Opened { requests: &[] })).await;
+        assert_eq!(opened, Err(StoreError::Unavailable));
+    }
+    assert!((1..MANY / 2).contains(&lines(&log, "a request to the store has failed")), "{}", log.text());
     server.ask::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
     assert_eq!(leases.open("s", &name).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
 }
