@@ -102,7 +102,8 @@ fn remedy(url: &StoreUrl) -> &'static str {
         Place::Socket(_) => "see if the server runs, and if this process may use its socket",
         Place::Sentinels { .. } => "see if the sentinels run, and know a master with this name",
         _ if url.has_tls => {
-            "see if it runs and its certificate is valid here; a server without TLS has a URL with redis://"
+            "see if it runs, and if its certificate is for this host, and from an authority of this system or of the \
+             file in SSL_CERT_FILE; a server without TLS has a URL with redis://"
         }
         Place::Server(_) | Place::Cluster(_) => "see if it runs; a server with TLS has a URL with rediss://",
     }

@@ -8,3 +8,4 @@ mod privacy;
 mod sentinel;
 mod server;
 mod sharing;
+mod tls;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -39,9 +39,19 @@ impl RedisServer {
 
     /// A server on a port of [`own_address`], too.
     pub(crate) fn on_port(options: &[&str]) -> Self {
-        // Below the ephemeral ports. A cluster uses the port 10,000 above as well.
-        static NEXT: AtomicU16 = AtomicU16::new(17_000);
-        Self::launch(options, Some(NEXT.fetch_add(1, Ordering::Relaxed)))
+        Self::launch(options, Some(next_port()))
+    }
+
+    /// A server with TLS on a port of [`own_address`], too.
+    pub(crate) fn with_tls(certificate: &Path, key: &Path) -> Self {
+        let (port, address) = (next_port(), own_address());
+        let (port_text, certificate, key) = (port.to_string(), certificate.to_string_lossy(), key.to_string_lossy());
+        let mut options =
+            vec!["--bind", address.as_str(), "--tls-port", port_text.as_str(), "--tls-auth-clients", "no"];
+        options.extend(["--tls-cert-file", &*certificate, "--tls-key-file", &*key]);
+        let mut server = Self::launch(&options, None);
+        server.port = Some(port);
+        server
     }
 
     fn launch(options: &[&str], port: Option<u16>) -> Self {
@@ -164,6 +174,13 @@ impl Drop for RedisServer {
             drop(process.wait());
         }
     }
+}
+
+/// A port of [`own_address`] that no other server of this process has.
+fn next_port() -> u16 {
+    // Below the ephemeral ports. A cluster uses the port 10,000 above as well.
+    static NEXT: AtomicU16 = AtomicU16::new(17_000);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Starts a program of Debian's package `redis-server`.
