@@ -64,11 +64,13 @@ impl Handler for Backend {
             return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
         }
         let calls = Arc::clone(&route.worker.calls);
-        self.tasks.begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
-            Ok(call_tool(&calls, &tool, call, &context)
-                .await
-                .unwrap_or_else(|failure| failure.into_result(calls.settings)))
-        })
+        self.tasks
+            .begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
+                Ok(call_tool(&calls, &tool, call, &context)
+                    .await
+                    .unwrap_or_else(|failure| failure.into_result(calls.settings)))
+            })
+            .await
     }
 
     fn tasks(&self) -> Option<&Tasks> {

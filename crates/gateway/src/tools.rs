@@ -54,7 +54,7 @@ impl Inner {
             return Err(ErrorObject::method_not_found(&format!("tools/call of {:?} as a task", call.name)));
         }
         let (this, ttl) = (Arc::clone(self), call.task_ttl());
-        let created = self.tasks.begin(&context, ttl, TaskOptions::default(), move |context| async move {
+        let run = move |context: Context| async move {
             match this.call_tool(call, context).await? {
                 ServerResult::CallTool(result) => Ok(result),
                 ServerResult::Body(body) => body.into_raw().to::<CallToolResult>().map_err(|error| {
@@ -62,8 +62,8 @@ impl Inner {
                 }),
                 other => Err(ErrorObject::internal(format!("an unexpected result: {other:?}"))),
             }
-        });
-        created.map(Into::into)
+        };
+        self.tasks.begin(&context, ttl, TaskOptions::default(), run).await.map(Into::into)
     }
 
     /// The wish for a task at the server: of tools that have to be tasks, and of those that can be for clients without a

@@ -151,7 +151,7 @@ impl Handler for Registry {
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
         let tools = self.0.tools.snapshot();
-        self.find(&tools, &call.name, &context)?.begin(&self.0.tasks, call, &context)
+        self.find(&tools, &call.name, &context)?.begin(&self.0.tasks, call, &context).await
     }
 
     fn tasks(&self) -> Option<&Tasks> {

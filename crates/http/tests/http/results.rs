@@ -26,7 +26,7 @@ impl Handler for Slow {
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
         let text = format!("{} is done", call.name);
         let run = |_| async move { Ok(CallToolResult::text(text)) };
-        self.0.begin(&context, None, TaskOptions::default(), run)
+        self.0.begin(&context, None, TaskOptions::default(), run).await
     }
 
     fn tasks(&self) -> Option<&Tasks> {

@@ -4,12 +4,18 @@
 //! is its record. An entry stays until the time of the task is up, and then both are removed.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::time::{Sleep, sleep};
 
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_task::SessionTask;
+use crate::records::lease_store::StoreAnswer;
 use crate::records::node::NodeId;
+use crate::records::store_error::StoreError;
 use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskStore;
@@ -31,7 +37,8 @@ pub(crate) struct KeptTasks {
 struct Entry {
     key: TaskKey,
     until: Instant,
-    call: TaskCall,
+    /// `None`: it has not begun, or has ended.
+    call: Option<TaskCall>,
     /// Knowledge of the transport about the request that has begun it.
     known: Extensions,
 }
@@ -43,9 +50,10 @@ pub(crate) enum TaskCall {
     Session(Arc<SessionTask>),
     /// A task without a session.
     Stateless(StatelessTask),
-    /// The task has ended.
-    Ended,
 }
+
+/// The time for which the store of tasks may take to keep one.
+const INSERT_LIMIT: Duration = Duration::from_secs(5);
 
 /// A task that begins.
 #[derive(Debug)]
@@ -61,13 +69,14 @@ impl KeptTasks {
         Self { node, store, max, entries: Mutex::default() }
     }
 
-    /// Keeps a task, whose call is made for its state; `None`: there is no room.
+    /// Reserves an entry for a task, whose call is made for its state, and enters its record; `None`: this process has
+    /// too many.
     pub(crate) fn begin<T>(
-        &self,
+        self: &Arc<Self>,
         task: NewTask,
         now: Instant,
         make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
-    ) -> Option<T> {
+    ) -> Option<PendingTask<T>> {
         let NewTask { key, owner, options, known } = task;
         let era = match key {
             TaskKey::Session(..) => TaskEra::Session,
@@ -80,22 +89,23 @@ impl KeptTasks {
         let store = Arc::clone(&self.store);
         let writer = TaskWriter { store, key: key.clone(), owner, node: self.node.clone() };
         let record = writer.record(state.clone(), None);
-        let (made, call) = make(&state, writer);
-        // Before the store has it, which may evict it immediately for a task that begins at the same time.
-        self.entries().insert(id.clone(), Entry { key, until: now + options.ttl, call, known });
-        let evicted = self.store.insert(record);
-        self.evict(evicted.as_deref().unwrap_or_default());
-        if evicted.is_none() || self.entries().len() > self.max {
-            self.forget(&id);
-            return None;
+        let made = make(&state, writer);
+        {
+            let mut entries = self.entries();
+            if entries.len() >= self.max {
+                return None;
+            }
+            // Before the store has it, which may evict it immediately for a task that begins at the same time.
+            entries.insert(id.clone(), Entry { key, until: now + options.ttl, call: None, known });
         }
-        Some(made)
+        let insert = self.store.insert(record);
+        Some(PendingTask { tasks: Arc::clone(self), id, made: Some(made), insert, limit: None })
     }
 
     /// The call of a task that this process has begun, if this is its key.
     pub(crate) fn call(&self, id: &str, key: &TaskKey, now: Instant) -> Option<TaskCall> {
         let entries = self.entries();
-        entries.get(id).filter(|entry| entry.until > now && entry.key == *key).map(|entry| entry.call.clone())
+        entries.get(id).filter(|entry| entry.until > now && entry.key == *key)?.call.clone()
     }
 
     /// The record of a task. One that should run in this process and does not is not found.
@@ -119,7 +129,7 @@ impl KeptTasks {
 
     /// A task has ended, and its record has been written.
     pub(crate) fn ended(&self, id: &str) {
-        let ended = self.entries().get_mut(id).map(|entry| std::mem::replace(&mut entry.call, TaskCall::Ended));
+        let ended = self.entries().get_mut(id).and_then(|entry| entry.call.take());
         // Outside of the lock.
         drop(ended);
     }
@@ -130,7 +140,7 @@ impl KeptTasks {
             let entry = self.entries().remove(id);
             if let Some(entry) = entry {
                 tracing::debug!(task = id, "a task is forgotten to make room");
-                entry.call.evict();
+                entry.evict();
             }
         }
     }
@@ -147,7 +157,7 @@ impl KeptTasks {
         let closed: Vec<_> = self.entries().extract_if(|_, entry| entry.key == *key).collect();
         for (id, entry) in closed {
             self.store.remove(&id);
-            entry.call.evict();
+            entry.evict();
         }
     }
 
@@ -156,7 +166,7 @@ impl KeptTasks {
         let expired: Vec<_> = self.entries().extract_if(|_, entry| entry.until <= now).collect();
         for (id, entry) in expired {
             self.store.remove(&id);
-            if let TaskCall::Stateless(task) = entry.call {
+            if let Some(TaskCall::Stateless(task)) = entry.call {
                 task.cancel();
             }
         }
@@ -164,7 +174,7 @@ impl KeptTasks {
 
     /// Cancels the calls of tasks without a session. Their records stay: clients may still ask for them.
     pub(crate) fn cancel_stateless(&self) {
-        let calls: Vec<_> = self.entries().values().map(|entry| entry.call.clone()).collect();
+        let calls: Vec<_> = self.entries().values().filter_map(|entry| entry.call.clone()).collect();
         for call in calls {
             if let TaskCall::Stateless(task) = call {
                 task.cancel();
@@ -181,13 +191,64 @@ impl KeptTasks {
     }
 }
 
-impl TaskCall {
+impl Entry {
     /// The task is no longer kept.
     fn evict(self) {
-        match self {
-            Self::Session(task) => task.evict(),
-            Self::Stateless(task) => task.cancel(),
-            Self::Ended => {}
+        match self.call {
+            Some(TaskCall::Session(task)) => task.evict(),
+            Some(TaskCall::Stateless(task)) => task.cancel(),
+            None => {}
+        }
+    }
+}
+
+/// A task whose record is on its way to the store. It begins when the store keeps the record: the output is what was
+/// made for it. `None`: there is no room, or it was forgotten in between. [`StoreError::Unavailable`]: the store has not
+/// answered in time. If the task does not begin, dropping this forgets it.
+#[must_use = "dropping it forgets the task"]
+pub(crate) struct PendingTask<T> {
+    tasks: Arc<KeptTasks>,
+    id: String,
+    /// With its call; `None`: the task has begun.
+    made: Option<(T, TaskCall)>,
+    insert: StoreAnswer<'static, Option<Vec<String>>>,
+    /// `None`: the store was not waited for.
+    limit: Option<Pin<Box<Sleep>>>,
+}
+
+impl<T> PendingTask<T> {
+    fn start(&mut self) -> Option<T> {
+        let mut entries = self.tasks.entries();
+        let entry = entries.get_mut(&self.id)?;
+        let (made, call) = self.made.take()?;
+        entry.call = Some(call);
+        Some(made)
+    }
+}
+
+impl<T: Unpin> Future for PendingTask<T> {
+    type Output = Result<Option<T>, StoreError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let answer = match this.insert.as_mut().poll(cx) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => {
+                ready!(this.limit.get_or_insert_with(|| Box::pin(sleep(INSERT_LIMIT))).as_mut().poll(cx));
+                Err(StoreError::Unavailable)
+            }
+        };
+        Poll::Ready(answer.map(|kept| {
+            this.tasks.evict(&kept?);
+            this.start()
+        }))
+    }
+}
+
+impl<T> Drop for PendingTask<T> {
+    fn drop(&mut self) {
+        if self.made.is_some() {
+            self.tasks.forget(&self.id);
         }
     }
 }

@@ -21,7 +21,7 @@ pub async fn task_store(store: &dyn TaskStore) {
     let session = TaskKey::Session(NodeId::new("a"), SessionId::new(1));
     let keys = [ann.clone(), TaskKey::Principal(None), session.clone(), ann.clone()];
     for (id, key) in ["1", "2", "3", "4"].into_iter().zip(&keys) {
-        assert_eq!(store.insert(record(id, key)), Some(vec![]), "there is room");
+        assert_eq!(store.insert(record(id, key)).await, Ok(Some(vec![])), "there is room");
     }
     for (id, key) in ["1", "2", "3", "4"].into_iter().zip(&keys) {
         let found = store.find(id, key).await.expect("it is kept");

@@ -8,6 +8,7 @@ use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::records::clock::now;
+use crate::records::lease_store::StoreAnswer;
 use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_table::{TaskBounds, TaskTable};
@@ -16,17 +17,27 @@ use protomcp_session::TaskLimits;
 
 /// Keeps the records of tasks.
 ///
-/// `insert`, `update` and `remove` are called while calls run, some under the lock of a task, so they must not block: a
-/// store in another process decides about its limits by its own knowledge, and needs a queue that keeps the order of
-/// the changes of one task. A process reads its own changes. The process that inserts a task also removes it when its time is up. A store that processes
-/// share forgets it by itself as well, because that process may have died.
+/// `insert`, `update` and `remove` enter a write. They are called while calls run, some under the lock of a task, so
+/// they must not block: a store in another process has a queue for that, and decides about the limits of results by its
+/// own knowledge. The writes of one task take effect in the order in which they were entered, although nothing waits for
+/// them, except for the future of `insert`. A process reads its own writes.
+///
+/// The process that inserts a task also removes it when its time is up. A store that processes share forgets it by
+/// itself as well, because that process may have died.
 ///
 /// The bounds of a store are its own. A server limits only the calls that run as tasks in its process.
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps a new task. Returns the ids of other tasks that it has forgotten for that; `None`: there is no room for it.
-    fn insert(&self, task: TaskRecord) -> Option<Vec<String>>;
+    /// Enters a new task, whose client is answered with it when the store keeps it. Returns the ids of other tasks that
+    /// the store has forgotten for that; `None`: there is no room for it.
+    ///
+    /// The server waits 5 seconds for the answer. Without one, and after an error, it calls `remove`, because the store
+    /// may have the task nevertheless.
+    fn insert(&self, task: TaskRecord) -> StoreAnswer<'static, Option<Vec<String>>>;
 
-    /// Replaces the record of a task. The record of a task that the store does not keep is ignored.
+    /// Enters a change of a task: its new record. The record of a task that the store does not keep is ignored.
+    ///
+    /// The end of a task is entered before the [`SessionDirectory`](crate::SessionDirectory) gets the notice of it. If
+    /// processes share both, the process that gets the notice reads the end: the notice follows the write.
     fn update(&self, task: TaskRecord) -> TaskUpdate;
 
     /// The task with this id, if it is kept and this is its key.
@@ -35,7 +46,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// The tasks with this key, oldest first.
     fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>>;
 
-    /// Forgets a task.
+    /// Enters that a task is forgotten.
     fn remove(&self, id: &str);
 }
 
@@ -72,8 +83,8 @@ impl Default for MemoryTaskStore {
 }
 
 impl TaskStore for MemoryTaskStore {
-    fn insert(&self, task: TaskRecord) -> Option<Vec<String>> {
-        self.table(&task.key).insert(task, now())
+    fn insert(&self, task: TaskRecord) -> StoreAnswer<'static, Option<Vec<String>>> {
+        Box::pin(ready(Ok(self.table(&task.key).insert(task, now()))))
     }
 
     fn update(&self, task: TaskRecord) -> TaskUpdate {

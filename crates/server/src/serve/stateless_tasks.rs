@@ -12,13 +12,15 @@ use futures_util::future::join_all;
 use protomcp_types::{ErrorObject, SubscriptionFilter, TaskRequest};
 
 use crate::call::context::Context;
-use crate::call::kept_tasks::{NewTask, TaskCall};
+use crate::call::kept_tasks::{NewTask, PendingTask, TaskCall};
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_queue::SessionQueue;
 use crate::records::clock::now;
 use crate::records::overload;
+use crate::records::store_error::StoreError;
 use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
+use crate::records::task_writer::TaskWriter;
 use crate::serve::peer::Peer;
 use crate::state::handle::ServerHandle;
 use protomcp_fair::Reservation;
@@ -30,21 +32,46 @@ const WAIT_LIMIT: Duration = Duration::from_secs(30);
 /// The answer to a request about a task: the task, or an empty result.
 pub(super) type TaskReply = Result<Option<TaskView>, ErrorObject>;
 
-/// Keeps a call as a task. `None`: there is no room, or the call no longer asks to be one; it then stays with its
-/// request.
-pub(super) fn detach(sessions: &ServerHandle, peer: &Peer, call: &Context, options: TaskOptions) -> Option<TaskView> {
+/// The parts of a task that its call needs to become one.
+#[derive(Debug)]
+pub(super) struct NewCall {
+    id: String,
+    options: TaskOptions,
+    writer: TaskWriter,
+}
+
+/// Reserves a task for a call. `None`: there is no room, and the call stays with its request.
+pub(super) fn reserve(
+    sessions: &ServerHandle,
+    peer: &Peer,
+    call: &Context,
+    options: TaskOptions,
+) -> Option<PendingTask<NewCall>> {
     let mrtr = call.mrtr().filter(|_| !sessions.is_shut_down())?;
     let options = TaskOptions { ttl: options.ttl.min(sessions.limits().tasks.max_ttl), ..options };
     // The bytes of the request are released when the call has ended.
     let known = call.extensions().without::<Reservation>();
     let new = NewTask { key: key(peer), owner: peer.owner.clone(), options, known };
     let task = StatelessTask::new(mrtr, Arc::downgrade(&call.canceller()));
-    let make = |state: &TaskState, writer| ((state.id().to_owned(), writer), TaskCall::Stateless(task));
-    let Some((id, writer)) = sessions.keep_task(new, now(), make) else {
-        tracing::warn!("too many tasks: a call goes on without being one");
-        return None;
-    };
-    let task = mrtr.detach(&id, options, sessions.task_notifier(writer));
+    let make =
+        |state: &TaskState, writer| (NewCall { id: state.id().to_owned(), options, writer }, TaskCall::Stateless(task));
+    sessions.keep_task(new, now(), make)
+}
+
+/// The task that the store has decided to keep.
+pub(super) fn kept(task: Result<Option<NewCall>, StoreError>) -> Option<NewCall> {
+    match task {
+        Ok(Some(task)) => return Some(task),
+        Ok(None) => tracing::warn!("too many tasks: a call goes on without being one"),
+        Err(error) => tracing::warn!(%error, "a call goes on without being a task"),
+    }
+    None
+}
+
+/// The call becomes the task, which the store keeps. `None`: the call no longer asks to be one.
+pub(super) fn detach(sessions: &ServerHandle, call: &Context, task: NewCall) -> Option<TaskView> {
+    let NewCall { id, options, writer } = task;
+    let task = call.mrtr()?.detach(&id, options, sessions.task_notifier(writer));
     if task.is_none() {
         sessions.tasks().forget(&id);
     }

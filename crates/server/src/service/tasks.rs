@@ -24,6 +24,7 @@ use crate::call::kept_tasks::{NewTask, TaskCall};
 use crate::call::session_task::{EndedTask, SessionTask};
 use crate::records::cancel::Cancel;
 use crate::records::clock::now;
+use crate::records::overload;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::service::observer::SessionObserver;
 use crate::state::handle::ServerHandle;
@@ -54,7 +55,7 @@ use protomcp_session::{Extensions, ServerRequest, ServerResult, SessionId, TaskO
 ///     }
 ///
 ///     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
-///         self.tasks.begin(&context, call.task_ttl(), TaskOptions::default(), work)
+///         self.tasks.begin(&context, call.task_ttl(), TaskOptions::default(), work).await
 ///     }
 ///
 ///     fn tasks(&self) -> Option<&Tasks> {
@@ -72,13 +73,15 @@ impl Tasks {
         Self(sessions)
     }
 
-    /// Answers a call with a task, and runs it in the background once the answer is sent. The context that `run` gets
-    /// belongs to the task. `wish`: the milliseconds for which the client requests that the task is kept
+    /// Answers a call with a task, and runs it in the background once the answer is sent. The
+    /// [`TaskStore`](crate::TaskStore) keeps the task before the answer is ready. The context that `run` gets belongs to
+    /// the task. `wish`: the milliseconds for which the client requests that the task is kept
     /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
     ///
     /// # Errors
-    /// −32603 when the session or its caller has too many tasks; −32601 for a request without a session.
-    pub fn begin<R, F>(
+    /// −32603 when the session or its caller has too many tasks, when the store does not answer within 5 seconds, and when
+    /// the call is cancelled before; −32601 for a request without a session.
+    pub async fn begin<R, F>(
         &self,
         context: &Context,
         wish: Option<u64>,
@@ -105,14 +108,24 @@ impl Tasks {
             let task = Arc::new(SessionTask::new(state.clone(), writer, Arc::clone(context.queue())));
             (Arc::clone(&task), TaskCall::Session(task))
         };
-        let Some(task) = self.0.keep_task(new, now, make) else {
-            return Err(ErrorObject::internal("too many tasks are kept; call again when one has expired"));
+        let task = match self.0.keep_task(new, now, make) {
+            Some(pending) => tokio::select! {
+                biased;
+                task = pending => task,
+                () = context.cancelled() => return Err(ErrorObject::internal("the call was cancelled")),
+            },
+            None => Ok(None),
         };
         if self.0.view(session).is_none() {
             // It has ended in between, and the task would never be forgotten.
-            self.0.tasks().forget(task.id());
+            if let Ok(Some(task)) = &task {
+                self.0.tasks().forget(task.id());
+            }
             return Err(ErrorObject::internal("the session is over"));
         }
+        let task = task
+            .map_err(|_| overload::no_store("the store of tasks does not answer"))?
+            .ok_or_else(|| ErrorObject::internal("too many tasks are kept; call again when one has expired"))?;
         let created = task.task().into();
         let outlet = Arc::clone(&task);
         let call = context.through(outlet);
@@ -229,7 +242,7 @@ impl Tasks {
     fn running(&self, id: &str, context: &Context) -> Option<Arc<SessionTask>> {
         match self.0.tasks().call(id, &self.key(context.session()), now())? {
             TaskCall::Session(task) => Some(task),
-            TaskCall::Stateless(_) | TaskCall::Ended => None,
+            TaskCall::Stateless(_) => None,
         }
     }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::ask::Ask;
 use crate::call::context::Context;
-use crate::call::kept_tasks::{KeptTasks, NewTask, TaskCall};
+use crate::call::kept_tasks::{KeptTasks, NewTask, PendingTask, TaskCall};
 use crate::call::mrtr::task::TaskNotifier;
 use crate::call::parked::ParkedCalls;
 use crate::call::session_queue::SessionQueue;
@@ -294,16 +294,16 @@ impl ServerHandle {
         Some(number)
     }
 
-    /// Keeps a task; see [`KeptTasks::begin`](crate::call::kept_tasks::KeptTasks::begin).
+    /// Reserves a task; see [`KeptTasks::begin`](crate::call::kept_tasks::KeptTasks::begin).
     pub(crate) fn keep_task<T>(
         &self,
         task: NewTask,
         now: Instant,
         make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
-    ) -> Option<T> {
-        let made = self.0.tasks.begin(task, now, make)?;
+    ) -> Option<PendingTask<T>> {
+        let pending = self.0.tasks.begin(task, now, make)?;
         self.sweep();
-        Some(made)
+        Some(pending)
     }
 
     pub(crate) fn parked(&self) -> &ParkedCalls<Context> {

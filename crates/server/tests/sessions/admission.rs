@@ -70,10 +70,12 @@ impl Handler for Slow {
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
-        self.0.begin(&context, call.task_ttl(), TaskOptions::default(), async |_: Context| {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(CallToolResult::text("done"))
-        })
+        self.0
+            .begin(&context, call.task_ttl(), TaskOptions::default(), async |_: Context| {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok(CallToolResult::text("done"))
+            })
+            .await
     }
 
     fn tasks(&self) -> Option<&Tasks> {

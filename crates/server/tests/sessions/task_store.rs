@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protomcp_server::{
     Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Server, ServerHandle, ServerInfo, SessionNotice,
-    StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
+    StoreAnswer, StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
 };
 use protomcp_testing::run_paused;
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
@@ -45,12 +45,12 @@ impl Shared {
 }
 
 impl TaskStore for Shared {
-    fn insert(&self, task: TaskRecord) -> Option<Vec<String>> {
+    fn insert(&self, task: TaskRecord) -> StoreAnswer<'static, Option<Vec<String>>> {
         if self.is_full {
-            return None;
+            return Box::pin(async { Ok(None) });
         }
         self.write(self.inserted.fetch_add(1, Ordering::Relaxed), &task);
-        Some(Vec::new())
+        Box::pin(async { Ok(Some(Vec::new())) })
     }
 
     fn update(&self, task: TaskRecord) -> TaskUpdate {
@@ -196,11 +196,13 @@ impl Handler for Slow {
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
-        self.0.begin(&context, call.task_ttl(), TaskOptions::default(), async |context: Context| {
-            context.set_task_message("half");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(CallToolResult::text("done"))
-        })
+        self.0
+            .begin(&context, call.task_ttl(), TaskOptions::default(), async |context: Context| {
+                context.set_task_message("half");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Ok(CallToolResult::text("done"))
+            })
+            .await
     }
 
     fn tasks(&self) -> Option<&Tasks> {

@@ -39,7 +39,7 @@ impl Entry {
     }
 
     /// Answers a call with a task, as its client requested.
-    pub(crate) fn begin(
+    pub(crate) async fn begin(
         &self,
         tasks: &Tasks,
         call: CallTool,
@@ -49,9 +49,11 @@ impl Entry {
             return Err(ErrorObject::method_not_found(&format!("tools/call of {:?} as a task", call.name)));
         }
         let service = self.service.clone();
-        tasks.begin(context, call.task_ttl(), self.tasks.terms, async move |context: Context| {
-            run(&service, CallTool { task: None, ..call }, context).await
-        })
+        tasks
+            .begin(context, call.task_ttl(), self.tasks.terms, async move |context: Context| {
+                run(&service, CallTool { task: None, ..call }, context).await
+            })
+            .await
     }
 }
 

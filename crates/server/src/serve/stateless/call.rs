@@ -3,6 +3,16 @@
 //! The call is polled here, by the future of its request. It moves into its own task when its request is answered
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
 //! one.
+//!
+//! A call that asks to continue as a task goes on while the store is asked to keep the task. The answer of the store
+//! decides about the request, also when the call has ended until then:
+//!
+//! ```text
+//!             Detach                    kept
+//!  attached ─────────▶ pending task ───────────▶ the request is answered with the task
+//!     ▲                     │
+//!     └─────────────────────┘  no room, no answer in time, cancelled, shut down
+//! ```
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,6 +26,7 @@ use tokio::sync::mpsc;
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
 use crate::call::ended::{Ended, Outcome};
+use crate::call::kept_tasks::PendingTask;
 use crate::call::mrtr::{ReplyTarget, Returned};
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use crate::records::cancel::Cancel;
@@ -26,7 +37,7 @@ use crate::serve::peer::Peer;
 use crate::serve::round_trip::{self, RoundTrip};
 use crate::serve::shutdown::Due;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
-use crate::serve::stateless_tasks;
+use crate::serve::stateless_tasks::{self, NewCall};
 use crate::service::Service;
 use crate::state::handle::ServerHandle;
 use protomcp_fair::Reservation;
@@ -57,6 +68,8 @@ pub(super) struct CallReplies {
     call: Option<Running>,
     /// The outcome, until everything before it is sent.
     ended: Option<Ended>,
+    /// The task that the call asks to become, until the store has decided.
+    pending: Option<Box<PendingTask<NewCall>>>,
     ending: Ending,
     stage: Stage,
 }
@@ -120,8 +133,8 @@ impl CallReplies {
                 (context, Some(call))
             }
         };
-        let stage = Stage::Open;
-        let mut running = Self { sessions, peer, carrier, queue, events, context, call, ended: None, ending, stage };
+        let (ended, pending, stage) = (None, None, Stage::Open);
+        let mut running = Self { sessions, peer, carrier, queue, events, context, call, ended, pending, ending, stage };
         if running.carrier.spawns {
             running.spawn();
         }
@@ -170,6 +183,10 @@ impl CallReplies {
                 }
             } else if let Some(ended) = self.ended.take() {
                 return Poll::Ready(self.done(ended));
+            } else if let Poll::Ready(task) = self.poll_pending(cx) {
+                if let Some(reply) = self.detach(task) {
+                    return Poll::Ready(Some(reply));
+                }
             } else if let Some((context, outcome)) = self.poll_call(cx) {
                 // Its notifications precede its answer.
                 self.ended = context.finish_first(outcome);
@@ -206,7 +223,7 @@ impl CallReplies {
             }
             SessionEvent::CallNotification(_, notice) => self.notice(notice),
             SessionEvent::Park => self.park(),
-            SessionEvent::Detach(options) => self.detach(options),
+            SessionEvent::Detach(options) => self.reserve(options),
             SessionEvent::Log(_, _, Notice { notification, .. })
             | SessionEvent::Notice(Notice { notification, .. }) => {
                 self.queue.release(Usage::of(&notification));
@@ -245,14 +262,37 @@ impl CallReplies {
         Some(CallReply::Answer(Ok(ServerResult::InputRequired(required)), None))
     }
 
-    /// The call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
-    /// request.
-    fn detach(&mut self, options: TaskOptions) -> Option<CallReply> {
-        let task = if self.is_open() {
-            stateless_tasks::detach(&self.sessions, &self.peer, &self.context, options)
+    /// The call asks to continue as a task. One for which there is no room stays with its request.
+    fn reserve(&mut self, options: TaskOptions) -> Option<CallReply> {
+        let pending = if self.is_open() {
+            stateless_tasks::reserve(&self.sessions, &self.peer, &self.context, options)
         } else {
             None
         };
+        let Some(mut pending) = pending else { return self.detach(None) };
+        // A store in memory has answered.
+        match (&mut pending).now_or_never() {
+            Some(task) => self.detach(stateless_tasks::kept(task)),
+            None => {
+                self.pending = Some(Box::new(pending));
+                None
+            }
+        }
+    }
+
+    /// The decision about the task that the call asks to become; `Ready(None)`: it becomes none.
+    fn poll_pending(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<NewCall>> {
+        let Some(pending) = &mut self.pending else { return Poll::Pending };
+        if self.stage != Stage::Open || self.sessions.is_shut_down() {
+            return Poll::Ready(None);
+        }
+        pending.poll_unpin(cx).map(stateless_tasks::kept)
+    }
+
+    /// Answers the request with the task. Without one the call stays with its request.
+    fn detach(&mut self, task: Option<NewCall>) -> Option<CallReply> {
+        self.pending = None;
+        let task = task.and_then(|task| stateless_tasks::detach(&self.sessions, &self.context, task));
         if let Some(task) = task {
             self.leave();
             return Some(CallReply::Task(task));
@@ -299,6 +339,7 @@ impl CallReplies {
     ) -> Option<CallReply> {
         let was_open = self.is_open();
         self.stage = Stage::Over;
+        self.pending = None;
         was_open.then_some(CallReply::Answer(outcome, reservation))
     }
 }
