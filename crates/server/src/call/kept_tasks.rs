@@ -3,20 +3,23 @@
 //! A running task is its call; requests about it go to the call, and each change is written to the store. An ended task
 //! is its record. An entry stays until the time of the task is up, and then both are removed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_task::SessionTask;
 use crate::records::lease_store::StoreAnswer;
+use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
+use crate::records::overload;
 use crate::records::store_error::StoreError;
 use crate::records::store_future::StoreFuture;
+use crate::records::stores::Stores;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskStore;
 use crate::records::task_writer::TaskWriter;
@@ -28,6 +31,8 @@ use protomcp_session::{Extensions, TaskEra, TaskOptions, TaskState};
 pub(crate) struct KeptTasks {
     node: NodeId,
     store: Arc<dyn TaskStore>,
+    /// `None`: the other processes are not known.
+    leases: Option<Arc<LiveLeases>>,
     /// The most entries, which only a store without limits reaches.
     max: usize,
     entries: Mutex<HashMap<String, Entry>>,
@@ -52,8 +57,8 @@ pub(crate) enum TaskCall {
     Stateless(StatelessTask),
 }
 
-/// The time for which the store of tasks may take to keep one.
-const INSERT_LIMIT: Duration = Duration::from_secs(5);
+/// The time that the store may take to keep a task, and the store of leases to name the processes.
+const STORE_LIMIT: Duration = Duration::from_secs(5);
 
 /// A task that begins.
 #[derive(Debug)]
@@ -65,8 +70,9 @@ pub(crate) struct NewTask {
 }
 
 impl KeptTasks {
-    pub(crate) fn new(node: NodeId, store: Arc<dyn TaskStore>, max: usize) -> Self {
-        Self { node, store, max, entries: Mutex::default() }
+    /// `store` is the store of tasks among the stores, or the default.
+    pub(crate) fn new(stores: &Stores, store: Arc<dyn TaskStore>, max: usize) -> Self {
+        Self { node: stores.node.clone(), store, leases: stores.leases.clone(), max, entries: Mutex::default() }
     }
 
     /// Reserves an entry for a task, whose call is made for its state, and enters its record; `None`: this process has
@@ -113,13 +119,40 @@ impl KeptTasks {
         let (tasks, id) = (Arc::clone(self), id.to_owned());
         Box::pin(async move {
             let record = tasks.store.find(&id, &key).await?;
-            (record.node != tasks.node || !record.state.is_running()).then_some(record)
+            if record.node == tasks.node && record.state.is_running() {
+                return None;
+            }
+            let gone = tasks.gone(std::slice::from_ref(&record)).await;
+            if gone.is_empty() {
+                return Some(record);
+            }
+            tasks.store.find(&id, &key).await.map(|record| without(&gone, record))
         })
     }
 
     /// The records of all tasks with a key, oldest first.
     pub(crate) async fn list(&self, key: &TaskKey) -> Vec<TaskRecord> {
-        self.store.list(key).await
+        let records = self.store.list(key).await;
+        let gone = self.gone(&records).await;
+        if gone.is_empty() {
+            return records;
+        }
+        self.store.list(key).await.into_iter().map(|record| without(&gone, record)).collect()
+    }
+
+    /// The processes that should run some of these tasks and have ended. Their records are then read again: a process
+    /// may have written the end of a task before its own end. Without an answer of the store of leases there are none.
+    async fn gone(&self, records: &[TaskRecord]) -> HashSet<NodeId> {
+        let Some(leases) = &self.leases else { return HashSet::new() };
+        let elsewhere = records.iter().filter(|record| record.state.is_running() && record.node != self.node);
+        let nodes: HashSet<_> = elsewhere.map(|record| record.node.clone()).collect();
+        if nodes.is_empty() {
+            return nodes;
+        }
+        match timeout(STORE_LIMIT, leases.gone(nodes)).await {
+            Ok(Ok(gone)) => gone,
+            Ok(Err(_)) | Err(_) => HashSet::new(),
+        }
     }
 
     /// Knowledge of the transport about the request that has begun a task.
@@ -191,6 +224,14 @@ impl KeptTasks {
     }
 }
 
+/// The record of a task after these processes have ended: one that runs there has failed.
+fn without(gone: &HashSet<NodeId>, mut record: TaskRecord) -> TaskRecord {
+    if gone.contains(&record.node) {
+        record.state.end(Err(overload::replica_gone()), SystemTime::now());
+    }
+    record
+}
+
 impl Entry {
     /// The task is no longer kept.
     fn evict(self) {
@@ -234,7 +275,7 @@ impl<T: Unpin> Future for PendingTask<T> {
         let answer = match this.insert.as_mut().poll(cx) {
             Poll::Ready(answer) => answer,
             Poll::Pending => {
-                ready!(this.limit.get_or_insert_with(|| Box::pin(sleep(INSERT_LIMIT))).as_mut().poll(cx));
+                ready!(this.limit.get_or_insert_with(|| Box::pin(sleep(STORE_LIMIT))).as_mut().poll(cx));
                 Err(StoreError::Unavailable)
             }
         };

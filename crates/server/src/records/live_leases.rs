@@ -1,5 +1,6 @@
 //! The processes that serve, as the store of leases knows them, without a lookup for each request.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,21 @@ impl LiveLeases {
                 return Ok(found);
             }
             // The process may have begun since then.
+            sleep_until(until).await;
+        }
+    }
+
+    /// The ones among these processes that had no lease after this call: they have ended.
+    pub(crate) async fn gone(&self, mut nodes: HashSet<NodeId>) -> Result<HashSet<NodeId>, StoreError> {
+        let came = Instant::now();
+        loop {
+            let Answer { asked, until, live } = self.answer().await;
+            for lease in live?.iter() {
+                nodes.remove(&lease.node);
+            }
+            if nodes.is_empty() || asked >= came {
+                return Ok(nodes);
+            }
             sleep_until(until).await;
         }
     }

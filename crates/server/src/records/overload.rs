@@ -50,7 +50,8 @@ pub(crate) fn parked_elsewhere() -> ErrorObject {
 
 /// A request whose call has ended with its process. It may have had effects.
 pub(crate) fn replica_gone() -> ErrorObject {
-    let (message, suggestion) = ("the process that held the call has ended", "call again without the state");
+    let message = "the process that held the call has ended";
+    let suggestion = "call again, without the state if there is one";
     let error = error("REPLICA_GONE", message, suggestion).boolean("retryable", true);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }

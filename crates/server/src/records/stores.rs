@@ -65,7 +65,8 @@ impl Stores {
     }
 
     /// Sets the leases of the processes, each under its name in the stores. A retry of a call that another process has
-    /// parked is refused with the name of that process then, for a router in front of them, or because it has ended.
+    /// parked is refused with the name of that process then, for a router in front of them, or because it has ended. A
+    /// task that runs in a process that has ended is a failed one, with the error `REPLICA_GONE`, which is retryable.
     /// The store is asked for the processes once in a second at most.
     #[must_use]
     pub fn with_leases(mut self, leases: Arc<dyn LeaseStore>) -> Self {

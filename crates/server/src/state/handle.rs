@@ -113,7 +113,7 @@ impl ServerHandle {
             known_meta: KnownMeta::default(),
             limits,
             parked: ParkedCalls::new(limits.max_parked),
-            tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
+            tasks: Arc::new(KeptTasks::new(&stores, tasks, 2 * limits.tasks.max + SPARE_TASKS)),
             switches: Switches::default(),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
