@@ -36,6 +36,10 @@ mod resources;
 mod routes;
 mod shapes;
 mod stateless;
+mod task_begin;
+#[cfg(feature = "contract-tests")]
+mod task_contract;
+mod task_elsewhere;
 mod task_extension;
 mod task_store;
 mod tasks;

@@ -244,8 +244,8 @@ impl Entry {
 }
 
 /// A task whose record is on its way to the store. It begins when the store keeps the record: the output is what was
-/// made for it. `None`: there is no room, or it was forgotten in between. [`StoreError::Unavailable`]: the store has not
-/// answered in time. If the task does not begin, dropping this forgets it.
+/// made for it. `None`: there is no room, or it was forgotten in between. [`StoreError::Unavailable`]: the store has
+/// not answered in time. If the task does not begin, dropping this forgets it.
 #[must_use = "dropping it forgets the task"]
 pub(crate) struct PendingTask<T> {
     tasks: Arc<KeptTasks>,

@@ -12,7 +12,7 @@ use protomcp_fair::Owner;
 use protomcp_session::{SessionId, TaskEra, TaskOptions, TaskState};
 
 /// Checks that a store finds tasks by id and key as they were last written, and forgets those that are removed. The
-/// store must have room for four tasks and their short results.
+/// store must have room for six tasks and their short results.
 ///
 /// # Panics
 /// When it does not.
@@ -56,6 +56,27 @@ pub async fn task_store(store: &dyn TaskStore) {
     assert!(store.find("1", &ann).await.is_none(), "a change does not bring a task back");
     assert_eq!(ids(&store.list(&ann).await), ["4"]);
     assert!(store.find("3", &session).await.is_some());
+    writes_keep_their_order(store, &session).await;
+}
+
+/// The writes of a task are entered together, and only then is the first one awaited.
+async fn writes_keep_their_order(store: &dyn TaskStore, key: &TaskKey) {
+    let inserted = store.insert(record("5", key));
+    let mut changed = record("5", key);
+    changed.state.set_message("half", SystemTime::now());
+    assert_eq!(store.update(changed), TaskUpdate::Kept { evicted: vec![] });
+    assert_eq!(inserted.await, Ok(Some(vec![])), "there is room");
+    let found = store.find("5", key).await.expect("it is kept");
+    assert_eq!(found.state.message(), Some("half"), "a change follows the insertion");
+
+    drop(store.insert(record("6", key)));
+    store.remove("6");
+    assert!(store.find("6", key).await.is_none(), "the task is removed without the answer to its insertion");
+    let inserted = store.insert(record("6", key));
+    store.remove("6");
+    // It has been there, or has not.
+    let _ = inserted.await;
+    assert!(store.find("6", key).await.is_none(), "a removal follows the insertion");
 }
 
 fn record(id: &str, key: &TaskKey) -> TaskRecord {

@@ -28,8 +28,8 @@ pub struct SessionRecord {
 /// queue. A notice that it receives from another process goes to the sessions of its process with
 /// [`ServerHandle::deliver`](crate::ServerHandle::deliver).
 ///
-/// Notices may be lost: clients ask for lists, resources and tasks themselves. A notice of a task reaches another process
-/// after the change that it is about is in the [`TaskStore`](crate::TaskStore).
+/// Notices may be lost: clients ask for lists, resources and tasks themselves. A notice of a task reaches another
+/// process after the change that it is about is in the [`TaskStore`](crate::TaskStore).
 pub trait SessionDirectory: fmt::Debug + Send + Sync + 'static {
     /// A session of this process has begun.
     fn insert(&self, session: &SessionRecord);

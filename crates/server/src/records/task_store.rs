@@ -18,9 +18,9 @@ use protomcp_session::TaskLimits;
 /// Keeps the records of tasks.
 ///
 /// `insert`, `update` and `remove` enter a write. They are called while calls run, some under the lock of a task, so
-/// they must not block: a store in another process has a queue for that, and decides about the limits of results by its
-/// own knowledge. The writes of one task take effect in the order in which they were entered, although nothing waits for
-/// them, except for the future of `insert`. A process reads its own writes.
+/// they must not block: a store in another process has a queue for that, and decides about the limits of results by
+/// its own knowledge. The writes of one task take effect in the order in which they were entered, although nothing
+/// waits for them, except for the future of `insert`. A process reads its own writes.
 ///
 /// The process that inserts a task also removes it when its time is up. A store that processes share forgets it by
 /// itself as well, because that process may have died.

@@ -74,13 +74,13 @@ impl Tasks {
     }
 
     /// Answers a call with a task, and runs it in the background once the answer is sent. The
-    /// [`TaskStore`](crate::TaskStore) keeps the task before the answer is ready. The context that `run` gets belongs to
-    /// the task. `wish`: the milliseconds for which the client requests that the task is kept
+    /// [`TaskStore`](crate::TaskStore) keeps the task before the answer is ready. The context that `run` gets belongs
+    /// to the task. `wish`: the milliseconds for which the client requests that the task is kept
     /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
     ///
     /// # Errors
-    /// −32603 when the session or its caller has too many tasks, when the store does not answer within 5 seconds, and when
-    /// the call is cancelled before; −32601 for a request without a session.
+    /// −32603 when the session or its caller has too many tasks, when the store does not answer within 5 seconds, and
+    /// when the call is cancelled before; −32601 for a request without a session.
     pub async fn begin<R, F>(
         &self,
         context: &Context,

@@ -127,10 +127,10 @@ fn processes_with_default_stores_have_different_names() {
 
 /// A store that does not answer, or is out of reach.
 #[derive(Debug)]
-struct Away {
-    is_silent: bool,
+pub(crate) struct Away {
+    pub(crate) is_silent: bool,
     /// The number of questions for the processes.
-    lookups: AtomicUsize,
+    pub(crate) lookups: AtomicUsize,
 }
 
 impl Away {

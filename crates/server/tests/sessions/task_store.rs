@@ -1,13 +1,14 @@
 //! A store of tasks of the test's own, which keeps records as text and is shared by two servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{
-    Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Server, ServerHandle, ServerInfo, SessionNotice,
-    StoreAnswer, StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
+    Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Router, Server, ServerHandle, ServerInfo,
+    SessionNotice, StoreAnswer, StoreError, StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore,
+    TaskUpdate, Tasks,
 };
 use protomcp_testing::run_paused;
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
@@ -18,23 +19,48 @@ use super::transcript::{Stage, connect_to, expand, full};
 
 /// Answers later, as another process would.
 #[derive(Debug, Default)]
-struct Shared {
+pub(crate) struct Shared {
     /// Records in the order of their insertion.
     records: Mutex<BTreeMap<usize, String>>,
     inserted: AtomicUsize,
-    /// Refuses every task.
-    is_full: bool,
+    /// The answers to the next insertions, each after these milliseconds.
+    inserts: Mutex<VecDeque<(u64, Insert)>>,
     /// Has no room for results.
     is_narrow: bool,
 }
 
+/// The answer to an insertion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Insert {
+    /// The task is kept.
+    Kept,
+    /// The oldest task gives way to it.
+    Evicts,
+    /// There is no room.
+    Full,
+    /// The task is kept, and the answer is lost.
+    Unavailable,
+    /// The task is kept, and there is no answer.
+    Never,
+}
+
 impl Shared {
-    fn read(&self) -> Vec<TaskRecord> {
+    /// A store with these answers to the first insertions.
+    pub(crate) fn answering(inserts: &[(u64, Insert)]) -> Arc<Self> {
+        Arc::new(Self { inserts: Mutex::new(inserts.iter().copied().collect()), ..Self::default() })
+    }
+
+    /// A store that has no room for results, or has.
+    pub(crate) fn narrow(is_narrow: bool) -> Arc<Self> {
+        Arc::new(Self { is_narrow, ..Self::default() })
+    }
+
+    pub(crate) fn read(&self) -> Vec<TaskRecord> {
         let records = self.records.lock().unwrap();
         records.values().map(|text| TaskRecord::from_json(&RawJson::parse(text.clone()).unwrap()).unwrap()).collect()
     }
 
-    fn number(&self, id: &str) -> Option<usize> {
+    pub(crate) fn number(&self, id: &str) -> Option<usize> {
         let place = self.read().iter().position(|record| record.id() == id)?;
         self.records.lock().unwrap().keys().nth(place).copied()
     }
@@ -46,11 +72,26 @@ impl Shared {
 
 impl TaskStore for Shared {
     fn insert(&self, task: TaskRecord) -> StoreAnswer<'static, Option<Vec<String>>> {
-        if self.is_full {
-            return Box::pin(async { Ok(None) });
+        let (millis, insert) = self.inserts.lock().unwrap().pop_front().unwrap_or((0, Insert::Kept));
+        let mut evicted = Vec::new();
+        if insert == Insert::Evicts {
+            evicted.push(self.read()[0].id().to_owned());
+            self.remove(&evicted[0]);
         }
-        self.write(self.inserted.fetch_add(1, Ordering::Relaxed), &task);
-        Box::pin(async { Ok(Some(Vec::new())) })
+        if insert != Insert::Full {
+            self.write(self.inserted.fetch_add(1, Ordering::Relaxed), &task);
+        }
+        Box::pin(async move {
+            if millis > 0 {
+                later(millis).await;
+            }
+            match insert {
+                Insert::Kept | Insert::Evicts => Ok(Some(evicted)),
+                Insert::Full => Ok(None),
+                Insert::Unavailable => Err(StoreError::Unavailable),
+                Insert::Never => std::future::pending().await,
+            }
+        })
     }
 
     fn update(&self, task: TaskRecord) -> TaskUpdate {
@@ -84,12 +125,16 @@ impl TaskStore for Shared {
     }
 }
 
-fn stores(node: &str, store: &Arc<Shared>) -> Stores {
+pub(crate) fn stores(node: &str, store: &Arc<Shared>) -> Stores {
     Stores::new(NodeId::new(node)).with_tasks(Arc::clone(store) as Arc<dyn TaskStore>)
 }
 
 fn server(node: &str, store: &Arc<Shared>) -> Stage {
-    Stage::with_stores(Limits::default(), RequestStateKeys::shared([[1; 32]]), stores(node, store))
+    server_with(stores(node, store))
+}
+
+pub(crate) fn server_with(stores: Stores) -> Stage {
+    Stage::with_stores(Limits::default(), RequestStateKeys::shared([[1; 32]]), stores)
 }
 
 #[test]
@@ -175,20 +220,20 @@ fn a_server_may_keep_to_its_own_tasks() {
 #[test]
 fn tasks_and_results_without_room() {
     run_paused(async {
-        let store = Arc::new(Shared { is_narrow: true, ..Shared::default() });
+        let store = Shared::narrow(true);
         let mut host = server("a", &store).connect();
         let id = begin(&mut host, "task 1").await;
         later(1).await;
         assert_eq!(look(&mut host, &id).await["result"]["isError"], true);
 
-        let full = Arc::new(Shared { is_full: true, ..Shared::default() });
+        let full = Shared::answering(&[(0, Insert::Full)]);
         let mut host = server("a", &full).connect();
         let answer = ask(&mut host, "tools/call", &json!({"name": "task 1"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
     });
 }
 
-struct Slow(Tasks);
+pub(crate) struct Slow(Tasks);
 
 impl Handler for Slow {
     fn info(&self) -> ServerInfo {
@@ -210,15 +255,18 @@ impl Handler for Slow {
     }
 }
 
+/// A server with sessions whose calls become tasks.
+pub(crate) fn slow(stores: Stores) -> Server<Router<Slow>> {
+    let info = ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_tasks());
+    let sessions = ServerHandle::with_stores(info, Limits::default(), RequestStateKeys::random(), stores);
+    Server::with_sessions(sessions.clone(), Slow(Tasks::new(sessions)))
+}
+
 #[test]
 fn tasks_of_a_session_are_in_the_store_until_it_ends() {
     run_paused(async {
         let store = Arc::new(Shared::default());
-        let info =
-            ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_tasks());
-        let sessions =
-            ServerHandle::with_stores(info, Limits::default(), RequestStateKeys::random(), stores("a", &store));
-        let server = Server::with_sessions(sessions.clone(), Slow(Tasks::new(sessions)));
+        let server = slow(stores("a", &store));
         let (mut host, mut other) = (connect_to(&server, 1 << 20, None), connect_to(&server, 1 << 20, None));
         host.steps(&["→ hello"]).await;
         other.steps(&["→ hello"]).await;
@@ -247,14 +295,5 @@ fn tasks_of_a_session_are_in_the_store_until_it_ends() {
         host.end().await;
         later(10_000).await;
         assert!(store.read().is_empty());
-    });
-}
-
-#[cfg(feature = "contract-tests")]
-#[test]
-fn the_contract_holds() {
-    run_paused(async {
-        protomcp_server::contract::task_store(&protomcp_server::MemoryTaskStore::default()).await;
-        protomcp_server::contract::task_store(&Shared::default()).await;
     });
 }
