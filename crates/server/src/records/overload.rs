@@ -56,8 +56,14 @@ pub(crate) fn replica_gone() -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 
-/// A request that has not begun, because it needs a store that does not answer.
-pub(crate) fn no_store(message: &str) -> ErrorObject {
+/// A call that has not begun as a task, because the store of tasks does not answer.
+pub(crate) fn no_task_store() -> ErrorObject {
+    ErrorObject::overloaded("the store of tasks does not answer", "send it again in a moment", Limits::RETRY_AFTER)
+}
+
+/// A request whose call waits in another process, while the store that knows the processes does not answer.
+pub(crate) fn no_store() -> ErrorObject {
+    let message = "the process of this call is not known";
     ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }
 

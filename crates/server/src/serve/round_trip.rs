@@ -92,7 +92,7 @@ fn find(sessions: &ServerHandle, parked: ParkedState, gone: ErrorObject) -> Refu
         match tokio::time::timeout(WAIT_LIMIT, leases.find(is_in)).await {
             Ok(Ok(Some(node))) => overload::in_other_process(&node),
             Ok(Ok(None)) => overload::replica_gone(),
-            Ok(Err(_)) | Err(_) => overload::no_store("the process of this call is not known"),
+            Ok(Err(_)) | Err(_) => overload::no_store(),
         }
     })
 }

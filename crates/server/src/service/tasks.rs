@@ -124,7 +124,7 @@ impl Tasks {
             return Err(ErrorObject::internal("the session is over"));
         }
         let task = task
-            .map_err(|_| overload::no_store("the store of tasks does not answer"))?
+            .map_err(|_| overload::no_task_store())?
             .ok_or_else(|| ErrorObject::internal("too many tasks are kept; call again when one has expired"))?;
         let created = task.task().into();
         let outlet = Arc::clone(&task);
