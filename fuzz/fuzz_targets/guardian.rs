@@ -1,6 +1,7 @@
 //! The protocol of bridge and guardian: what one writes the other reads, and anything else is refused or ends the tool.
 //!
-//! The input is a report and an order, and then a command line, cut at zero bytes as the system does it.
+//! The input is a report and an order, and then a command line, cut at zero bytes as the system does it, which is an assignment
+//! as well.
 
 #![no_main]
 
@@ -8,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use libfuzzer_sys::fuzz_target;
-use protomcp_supervisor::fuzzing::{args_again, order_again, report_again};
+use protomcp_supervisor::fuzzing::{args_again, assignment_again, order_again, report_again};
 
 fuzz_target!(|input: &[u8]| {
     let Some((report, rest)) = input.split_first_chunk::<6>() else { return };
@@ -18,8 +19,11 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(report_again(again), Some(again));
     }
     let Some((order, rest)) = rest.split_first() else { return };
-    assert_eq!(order_again(*order), if *order == b'T' { b'T' } else { b'K' });
+    assert_eq!(order_again(*order), if b"AST".contains(order) { *order } else { b'K' });
 
+    if let Some(again) = assignment_again(rest) {
+        assert_eq!(assignment_again(&again), Some(again));
+    }
     let args: Vec<OsString> = rest.split(|byte| *byte == 0).map(|arg| OsString::from_vec(arg.to_vec())).collect();
     if let Some(again) = args_again(args.clone()) {
         assert_eq!(args_again(again.clone()).as_ref(), Some(&again));

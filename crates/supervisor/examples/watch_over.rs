@@ -15,6 +15,13 @@ fn main() -> ExitCode {
     guardian::run_if_requested();
 
     let mut args = std::env::args_os().skip(1).peekable();
+    if args.next_if(|arg| arg == "--prefork").is_some() {
+        guardian::prefork();
+    }
+    if args.next_if(|arg| arg == "--wait").is_some() {
+        // For a line, or the end of the input.
+        let _line = std::io::stdin().lines().next();
+    }
     let alone = args.next_if(|arg| arg == "--no-guardian").is_some();
     if args.next_if(|arg| arg == "--raise-open-files").is_some() {
         // A server with many connections does the same.
@@ -24,7 +31,7 @@ fn main() -> ExitCode {
         }
     }
     let Some(program) = args.next() else {
-        eprintln!("usage: watch_over [--no-guardian] [--raise-open-files] PROGRAM [ARG ...]");
+        eprintln!("usage: watch_over [--prefork [--wait] | --no-guardian] [--raise-open-files] PROGRAM [ARG ...]");
         return ExitCode::from(2);
     };
     let mut command = Command::new(program).args(args);

@@ -1,7 +1,8 @@
 //! The guardian: a small process between the bridge and the tool process that leaves no orphans.
 //!
 //! No code of a process runs after SIGKILL, so the bridge cannot clean up after itself in the worst case. On Linux it
-//! therefore executes its own program once more, as a guardian, and the guardian starts the tool process. The guardian
+//! therefore executes its own program once more, as a guardian, and the guardian starts the tool process. The first guardian
+//! of a program can be [forked](prefork) instead, which is faster. The guardian
 //!
 //! - leads its own session, so a terminal's Ctrl-C reaches neither it nor the tool process;
 //! - is the subreaper of everything below it: a descendant stays a descendant even in its own session or after a double
@@ -26,7 +27,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(target_os = "linux")]
+pub(crate) mod assignment;
+#[cfg(target_os = "linux")]
 pub(crate) mod descendants;
+#[cfg(target_os = "linux")]
+pub(crate) mod preforked;
 #[cfg(target_os = "linux")]
 pub(crate) mod protocol;
 #[cfg(target_os = "linux")]
@@ -57,6 +62,25 @@ pub fn run_if_requested() {
         }
     }
     OFFERED.store(true, Ordering::Relaxed);
+}
+
+/// Forks the guardian of the first process that this program will start, if it starts one with
+/// [`Guardian::CurrentExe`](crate::command::Guardian::CurrentExe). The process starts one to two milliseconds earlier then.
+///
+/// Call it in `main` after [`run_if_requested`], while the program has one thread; otherwise it has no effect. The process
+/// inherits the environment, the directory and the limits that the program has at this moment. A guardian that is not
+/// used ends with the program.
+///
+/// ```
+/// use protomcp_supervisor::guardian;
+///
+/// guardian::run_if_requested();
+/// guardian::prefork();
+/// // ... the runtime, and the program itself
+/// ```
+pub fn prefork() {
+    #[cfg(target_os = "linux")]
+    preforked::fork();
 }
 
 /// True if this program, executed again, would become a guardian.

@@ -1,9 +1,9 @@
 //! The bridge's side of a guardian: starts it, sends orders, receives reports.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
@@ -16,16 +16,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::AsyncReadExt;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
 
 use crate::command::Command;
 use crate::error::SpawnError;
 use crate::exit::Status;
+use crate::guardian::assignment::Assignment;
 use crate::guardian::descendants::kill_remains;
+use crate::guardian::preforked::Preforked;
 use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
-use crate::open_files;
 use crate::started::{Started, configure_stdio};
 
 /// The time in which a guardian must answer. It takes a millisecond; a program that takes this long is not a guardian.
@@ -51,24 +52,36 @@ pub(crate) async fn prepare(command: &Command, guardian: &Path) -> Result<Waitin
 
     // Both ends are close-on-exec, so no tool process of any generation inherits ours.
     let (ours, theirs) = StdStream::pair().map_err(other)?;
-    ours.set_nonblocking(true).map_err(other)?;
     let control = OwnedFd::from(ours.try_clone().map_err(other)?);
-    let mut reports = Reports::new(UnixStream::from_std(ours).map_err(other)?);
+    let mut reports = Reports::new(ours).map_err(other)?;
     let mut child = execute(command, guardian, theirs).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => broken(source),
         _ => other(source),
     })?;
     let stdout = child.stdout.take().expect("standard output was asked for as a pipe");
     let stderr = child.stderr.take().expect("standard error was asked for as a pipe");
-    let socket =
-        command.socket_variable().and_then(|name| Some((name.to_owned(), command.variables().get(name)?.clone())));
-    let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)), socket };
+    let hold = Hold::new(control, Pid::from_child(&child), command);
+    reports.ready(&hold).await.map_err(broken)?;
+    Ok(Waiting { hold, reports, stdout, stderr })
+}
 
-    match reports.answer(&hold).await.map_err(broken)? {
-        Report::Ready => Ok(Waiting { hold, reports, stdout, stderr }),
-        Report::Failed(_, errno) => Err(broken(io::Error::from_raw_os_error(errno))),
-        Report::Started(_) | Report::Exited(_) => Err(broken(io::ErrorKind::InvalidData.into())),
-    }
+/// Gives the command to a guardian that was forked before it was known.
+///
+/// # Errors
+///
+/// If the guardian is gone, or the command cannot be a message. The guardian ends then.
+pub(crate) async fn assign(command: &Command, preforked: Preforked) -> io::Result<Waiting> {
+    let Preforked { control, pid } = preforked;
+    let ours = control.try_clone();
+    let hold = Hold::new(control.into(), pid, command);
+    let mut reports = Reports::new(ours?)?;
+    let message = Assignment::of(command).to_bytes().ok_or(io::ErrorKind::InvalidInput)?;
+    let (stdout, its_stdout) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (stderr, its_stderr) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    reports.send(&message, &[its_stdout.as_fd(), its_stderr.as_fd()]).await?;
+    drop((its_stdout, its_stderr));
+    reports.ready(&hold).await?;
+    Ok(Waiting { hold, reports, stdout: stdout.into(), stderr: stderr.into() })
 }
 
 /// Orders the start of the command.
@@ -103,15 +116,8 @@ pub(crate) async fn start(waiting: Waiting, command: &Command) -> Result<Started
 
 /// The command is dropped here, and with it our copy of the guardian's end.
 fn execute(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Child> {
-    let task = Task {
-        directory: command.directory().map(Into::into),
-        socket: command.socket_variable().map(Into::into),
-        open_files: open_files::before(),
-        program: command.program().to_owned(),
-        args: command.arguments().to_vec(),
-    };
     let mut std = std::process::Command::new(guardian);
-    std.arg0(NAME).args(task.to_args());
+    std.arg0(NAME).args(Task::of(command).to_args());
     configure_stdio(command, &mut std);
     std.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()
 }
@@ -121,40 +127,39 @@ fn execute(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<
 pub(crate) struct Hold {
     control: OwnedFd,
     pid: Pid,
-    /// None once reaped.
-    child: Mutex<Option<Child>>,
+    /// A reaped guardian has lost its process id.
+    is_reaped: Mutex<bool>,
     /// The variable with the path of the process's socket, and its value. All descendants inherit it, so it is a mark
     /// that no other process has.
     socket: Option<(OsString, OsString)>,
 }
 
 impl Hold {
+    fn new(control: OwnedFd, pid: Pid, command: &Command) -> Self {
+        let variable = |name: &OsStr| Some((name.to_owned(), command.variables().get(name)?.clone()));
+        let socket = command.socket_variable().and_then(variable);
+        Self { control, pid, is_reaped: Mutex::new(false), socket }
+    }
+
     pub(crate) fn terminate(&self) {
-        if self.lock().is_some() {
+        if !*self.lock() {
             self.order(Order::Terminate);
         }
     }
 
     pub(crate) fn kill(&self) {
-        if self.lock().is_some() {
+        if !*self.lock() {
             self.order(Order::Kill);
         }
     }
 
     /// Orders the start. The process reads from `stdin`, or from the null device.
     fn start(&self, stdin: Option<&OwnedFd>) -> io::Result<()> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut attached = SendAncillaryBuffer::new(&mut space);
         let descriptors: Vec<_> = stdin.map(AsFd::as_fd).into_iter().collect();
-        if !descriptors.is_empty() && !attached.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        let order = [Order::Start.to_byte()];
         loop {
-            match sendmsg(&self.control, &[IoSlice::new(&order)], &mut attached, SendFlags::NOSIGNAL) {
-                Ok(_) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            match send_with(&self.control, &[Order::Start.to_byte()], &descriptors) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                sent => return sent.map(|_| ()),
             }
         }
     }
@@ -168,18 +173,22 @@ impl Hold {
     }
 
     pub(crate) fn end_now(&self) {
-        let Some(mut child) = self.lock().take() else { return };
+        if std::mem::replace(&mut *self.lock(), true) {
+            return;
+        }
+        let pid = self.pid;
+        let wait = move || while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {};
         self.order(Order::Kill);
         let limit = Timespec { tv_sec: 0, tv_nsec: DROP_TIMEOUT.subsec_nanos().into() };
         // The guardian's end of the socket closes when it exits.
         let mut gone = [PollFd::new(&self.control, PollFlags::RDHUP)];
         let done = poll(&mut gone, Some(&limit)).is_ok_and(|ready| ready > 0);
         if done {
-            let _ = child.wait();
+            wait();
         } else {
             // The guardian waits for the kernel. It will end later, and must not become a zombie then.
             let reaper = std::thread::Builder::new().name("protomcp-reaper".into());
-            let _ = reaper.spawn(move || child.wait());
+            let _ = reaper.spawn(wait);
         }
     }
 
@@ -187,27 +196,32 @@ impl Hold {
     /// have the path of the socket in their environment.
     pub(crate) fn sweep(&self) {
         // Not reaped yet, so the session still has its number.
-        if let Some(child) = self.lock().as_mut() {
+        if !*self.lock() {
             let mark = self.socket.as_ref().map(|(name, path)| [name.as_bytes(), b"=", path.as_bytes()].concat());
             kill_remains(self.pid, mark.as_deref());
-            let _ = child.kill();
+            let _ = kill_process(self.pid, Signal::KILL);
         }
     }
 
     pub(crate) fn reap(&self) -> bool {
-        let mut slot = self.lock();
-        match slot.as_mut().map(Child::try_wait) {
-            Some(Ok(None)) => false,
-            None | Some(Ok(Some(_)) | Err(_)) => {
-                *slot = None;
-                true
-            }
-        }
+        let mut is_reaped = self.lock();
+        *is_reaped = *is_reaped || !matches!(waitpid(Some(self.pid), WaitOptions::NOHANG), Ok(None));
+        *is_reaped
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, bool> {
+        self.is_reaped.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Sends bytes, and these descriptors with the first of them; returns the number of the bytes that were sent.
+fn send_with(control: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut attached = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !attached.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
+    Ok(sendmsg(control, &[IoSlice::new(bytes)], &mut attached, SendFlags::NOSIGNAL)?)
 }
 
 impl Drop for Hold {
@@ -225,8 +239,32 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    fn new(socket: UnixStream) -> Self {
-        Self { socket, partial: [0; Report::SIZE], filled: 0 }
+    fn new(socket: StdStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket: UnixStream::from_std(socket)?, partial: [0; Report::SIZE], filled: 0 })
+    }
+
+    /// Sends a message with two descriptors.
+    async fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let all = async {
+            let (mut rest, mut descriptors) = (message, descriptors);
+            while !rest.is_empty() {
+                let sent =
+                    self.socket.async_io(Interest::WRITABLE, || send_with(&self.socket, rest, descriptors)).await?;
+                (rest, descriptors) = (&rest[sent..], &[]);
+            }
+            Ok(())
+        };
+        tokio::time::timeout(ANSWER_TIMEOUT, all).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    /// Waits until the guardian is ready.
+    async fn ready(&mut self, hold: &Hold) -> io::Result<()> {
+        match self.answer(hold).await? {
+            Report::Ready => Ok(()),
+            Report::Failed(_, errno) => Err(io::Error::from_raw_os_error(errno)),
+            Report::Started(_) | Report::Exited(_) => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// The next report, or `None` at the end of the stream.

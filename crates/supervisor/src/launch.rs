@@ -52,7 +52,10 @@ pub(crate) async fn prepare(command: &Command) -> Result<Prepared, SpawnError> {
     match command.chosen_guardian().unwrap_or(&default) {
         #[cfg(target_os = "linux")]
         // Not by its path: an upgrade may have replaced the file since this program was started.
-        Guardian::CurrentExe => guarded(command, "/proc/self/exe".as_ref()).await,
+        Guardian::CurrentExe => match preforked(command).await {
+            Some(prepared) => Ok(prepared),
+            None => guarded(command, "/proc/self/exe".as_ref()).await,
+        },
         #[cfg(target_os = "linux")]
         Guardian::Program(program) => guarded(command, program).await,
         #[cfg(not(target_os = "linux"))]
@@ -74,6 +77,15 @@ fn warn_unguarded(warned: &Once) {
              guardian::run_if_requested() first in main, or choose Guardian::None"
         );
     });
+}
+
+/// Gives the command to the guardian that was forked for the first one. `None` if there is none, or it fails: another is
+/// executed then.
+#[cfg(target_os = "linux")]
+async fn preforked(command: &Command) -> Option<Prepared> {
+    let waiting = guardian_child::assign(command, guardian::preforked::take()?).await;
+    let failed = |error: &io::Error| tracing::debug!(%error, "the forked guardian is not used: another is executed");
+    waiting.inspect_err(failed).ok().map(Prepared::Guarded)
 }
 
 #[cfg(target_os = "linux")]

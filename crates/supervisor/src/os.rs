@@ -15,6 +15,25 @@ pub(crate) fn map_blocks(bytes: libc::c_int) {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, bytes) };
 }
 
+/// Forks this process, which must have one thread. Returns the child's id, and `None` in the child.
+///
+/// # Errors
+///
+/// If the process has several threads, or the system refuses.
+#[cfg(target_os = "linux")]
+pub(crate) fn fork() -> std::io::Result<Option<rustix::process::Pid>> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(std::io::ErrorKind::Unsupported.into());
+    }
+    // SAFETY: no other thread holds a lock, or changes memory, at this moment: there is none. So the child is as good as the
+    // parent.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()),
+        // In the child this is 0, which is the id of no process.
+        id => Ok(rustix::process::Pid::from_raw(id)),
+    }
+}
+
 /// Makes the child of `command` lead its own process group, start with a clean state, and, on Linux, die with the
 /// thread that starts it.
 ///
@@ -107,6 +126,29 @@ mod linux {
         while rustix::io::read(children, &mut buffer).is_ok_and(|count| count > 0) {}
     }
 
+    /// Replaces the command line of this process in lists of processes. Only for a forked guardian, which never reads its
+    /// arguments. What the command line has no room for is cut off.
+    pub(crate) fn set_command_line(text: &str) {
+        let Some((first, length)) = command_line() else { return };
+        let shown = text.len().min(length.saturating_sub(1));
+        let first = std::ptr::with_exposed_provenance_mut::<u8>(first);
+        // SAFETY: the system has put the arguments there, in the memory of the first thread's stack, which can be written.
+        // Nothing in a guardian reads them, and it has no other thread.
+        unsafe {
+            std::ptr::write_bytes(first, 0, length);
+            std::ptr::copy_nonoverlapping(text.as_ptr(), first, shown);
+        }
+    }
+
+    /// The address and the length of the command line: fields 48 and 49 of proc_pid_stat(5). The fields after the name begin
+    /// with the third.
+    fn command_line() -> Option<(usize, usize)> {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(48 - 3);
+        let (first, end): (usize, usize) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Some((first, end.checked_sub(first).filter(|_| first > 0)?))
+    }
+
     /// Closes the inherited descriptors from `first` to `last`. Only for a guardian, before it opens descriptors itself.
     pub(crate) fn close_descriptors(first: u32, last: u32) {
         if first > last {
@@ -147,7 +189,7 @@ mod linux {
 #[cfg(target_os = "linux")]
 use linux::forget_descriptors;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{block_signals, child_signals, close_descriptors, drain};
+pub(crate) use linux::{block_signals, child_signals, close_descriptors, drain, set_command_line};
 
 /// Elsewhere the standard library opens everything close-on-exec, and other descriptors are left to their owners.
 #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,6 @@
 //! A process that was just started.
 
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdout, Stdio};
 
@@ -23,11 +24,21 @@ const OF_THE_PARENT: [&str; 6] =
 
 /// Sets the environment and the standard streams: input is empty unless it is set later, outputs are pipes.
 pub(crate) fn configure_stdio(command: &Command, std: &mut std::process::Command) {
-    if !command.inherits_env() {
+    set_variables(command.inherits_env(), command.variables(), std);
+    std.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
+/// Sets the environment: these variables, and the inherited ones or no others.
+pub(crate) fn set_variables<'a>(
+    is_inherited: bool,
+    variables: impl IntoIterator<Item = (&'a OsString, &'a OsString)>,
+    std: &mut std::process::Command,
+) {
+    if !is_inherited {
         std.env_clear();
     }
     for variable in OF_THE_PARENT {
         std.env_remove(variable);
     }
-    std.envs(command.variables()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    std.envs(variables);
 }

@@ -4,7 +4,8 @@
 //! [--open-files N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that belongs to the process,
 //! and the number is the soft limit of open files for it; its standard input is the socket of this protocol. Orders are
 //! one byte, reports are six. The marker carries a version: both sides are normally one executable, but a guardian may
-//! be another program of another version.
+//! be another program of another version. A guardian that was forked receives the same as an
+//! [assignment](crate::guardian::assignment), because it has no command line.
 //!
 //! The guardian reports that it is ready; then the bridge creates the socket and orders the start. So a bridge that is
 //! killed at any moment leaves no socket file.
@@ -13,7 +14,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use crate::command::Command;
 use crate::exit::Status;
+use crate::open_files;
 
 /// The name of a guardian in process lists, so that killing `pmcp` by name does not hit it.
 pub(crate) const NAME: &str = "protomcp-guardian";
@@ -40,6 +43,16 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    pub(crate) fn of(command: &Command) -> Self {
+        Self {
+            directory: command.directory().map(Into::into),
+            socket: command.socket_variable().map(Into::into),
+            open_files: open_files::before(),
+            program: command.program().to_owned(),
+            args: command.arguments().to_vec(),
+        }
+    }
+
     /// The guardian's arguments, the marker first.
     pub(crate) fn to_args(&self) -> Vec<OsString> {
         let mut args = vec![OsString::from(MARKER)];
@@ -85,6 +98,8 @@ impl Task {
 /// From the bridge to the guardian. The end of the stream means [`Order::Kill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// Take this command. The first order to a forked guardian; the [assignment](crate::guardian::assignment) follows.
+    Assign,
     /// Start the tool process. The first order, after [`Report::Ready`]. A descriptor that comes with it becomes the
     /// standard input of the process.
     Start,
@@ -97,6 +112,7 @@ pub(crate) enum Order {
 impl Order {
     pub(crate) fn to_byte(self) -> u8 {
         match self {
+            Self::Assign => b'A',
             Self::Start => b'S',
             Self::Terminate => b'T',
             Self::Kill => b'K',
@@ -106,6 +122,7 @@ impl Order {
     /// An unknown byte is treated as the end of the stream: an orphan would be worse than a missing tool.
     pub(crate) fn from_byte(byte: u8) -> Self {
         match byte {
+            b'A' => Self::Assign,
             b'S' => Self::Start,
             b'T' => Self::Terminate,
             _ => Self::Kill,
@@ -239,7 +256,7 @@ mod tests {
 
     #[test]
     fn orders_survive_the_socket_and_nonsense_kills() {
-        for order in [Order::Start, Order::Terminate, Order::Kill] {
+        for order in [Order::Assign, Order::Start, Order::Terminate, Order::Kill] {
             assert_eq!(Order::from_byte(order.to_byte()), order);
         }
         assert_eq!(Order::from_byte(0), Order::Kill);

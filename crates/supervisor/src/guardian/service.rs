@@ -12,23 +12,47 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Signal};
 
 use crate::exit::Status;
+use crate::guardian::assignment::{Assignment, Environment, HEAD, length};
 use crate::guardian::descendants::{Leftover, end_all, reap};
 use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
 use crate::guardian::socket_cleanup::SocketFile;
 use crate::{open_files, os};
 
-/// Serves until nothing is left to guard; returns the exit code of the guardian, which is not read.
+/// Serves a program that was executed as a guardian, until nothing is left to guard. Returns the exit code, which is not
+/// read.
 pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     let Some(task) = Task::from_args(args) else { return 2 };
-    let Ok(control) = take_over_control() else { return 2 };
+    let Ok(control) = control_of_stdin() else { return 2 };
+    match become_guardian() {
+        Ok(children) => guard(control, children, Assignment { task, environment: Environment::of_the_guardian() }),
+        Err(error) => fail(&control, Stage::Setup, &error),
+    }
+}
+
+/// Serves in a fork, as [`serve`] does. The descriptors of the program are closed first: its client waits for the end of its
+/// output.
+pub(super) fn serve_preforked(control: OwnedFd) -> i32 {
+    let Ok(control) = let_go_of_streams().and_then(|()| keep_only(control)) else { return 2 };
+    os::set_command_line(NAME);
     let children = match become_guardian() {
         Ok(children) => children,
         Err(error) => return fail(&control, Stage::Setup, &error),
     };
+    match assignment(&control) {
+        Ok(assignment) => guard(control, children, assignment),
+        // The bridge has ended without a process.
+        Err(_) => 0,
+    }
+}
+
+/// Starts the tool process when the bridge orders it, and ends everything when it is time.
+fn guard(control: OwnedFd, children: OwnedFd, assignment: Assignment) -> i32 {
+    let Assignment { task, environment } = assignment;
+    let socket = || SocketFile::at(environment.value(task.socket.as_deref()?)?.into());
     report(&control, Report::Ready);
     let (first, stdin) = first_order(&control);
     if first != Order::Start {
-        remove_socket(task.socket.as_deref().and_then(SocketFile::of), &control);
+        remove_socket(socket(), &control);
         return 0;
     }
     if let Some(directory) = &task.directory
@@ -41,9 +65,10 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     {
         return fail(&control, Stage::Setup, &error);
     }
-    let socket = task.socket.as_deref().and_then(SocketFile::of);
+    let socket = socket();
     let mut command = Command::new(&task.program);
     command.args(&task.args);
+    environment.apply(&mut command);
     os::prepare_child(&mut command, None);
     if let Some(stdin) = stdin
         && let Err(error) = rustix::stdio::dup2_stdin(stdin)
@@ -78,16 +103,21 @@ fn remove_socket(socket: Option<SocketFile>, control: &OwnedFd) {
 }
 
 /// Moves the socket from standard input to a descriptor that no child inherits, and closes every other one.
-fn take_over_control() -> io::Result<OwnedFd> {
+fn control_of_stdin() -> io::Result<OwnedFd> {
     let stdin = rustix::stdio::stdin();
     if FileType::from_raw_mode(rustix::fs::fstat(stdin)?.st_mode) != FileType::Socket {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let control = rustix::io::fcntl_dupfd_cloexec(stdin, 3)?;
+    let control = keep_only(rustix::io::fcntl_dupfd_cloexec(stdin, 3)?)?;
+    rustix::stdio::dup2_stdin(null()?)?;
+    Ok(control)
+}
+
+/// Closes every descriptor but the three standard ones and this one.
+fn keep_only(control: OwnedFd) -> io::Result<OwnedFd> {
     let number = control.as_raw_fd().cast_unsigned();
     os::close_descriptors(3, number - 1);
     os::close_descriptors(number + 1, u32::MAX);
-    rustix::stdio::dup2_stdin(null()?)?;
     Ok(control)
 }
 
@@ -141,22 +171,53 @@ fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
 /// Waits for the first order, and for the descriptor that comes with it.
 fn first_order(control: &OwnedFd) -> (Order, Option<OwnedFd>) {
     let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    loop {
+    match receive(control, &mut byte) {
+        Ok(mut descriptors) => (Order::from_byte(byte[0]), descriptors.pop()),
+        Err(_) => (Order::Kill, None),
+    }
+}
+
+/// Waits for the assignment of a forked guardian, and makes the outputs that come with it its own.
+fn assignment(control: &OwnedFd) -> io::Result<Assignment> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut head = [0; HEAD];
+    // An order to end everything has one byte.
+    let outputs = receive(control, &mut head[..1])?;
+    if head[0] == Order::Assign.to_byte() {
+        receive(control, &mut head[1..])?;
+    }
+    let mut rest = vec![0; length(head).ok_or_else(invalid)?];
+    receive(control, &mut rest)?;
+    let [stdout, stderr] = &outputs[..] else { return Err(invalid()) };
+    rustix::stdio::dup2_stdout(stdout)?;
+    rustix::stdio::dup2_stderr(stderr)?;
+    Assignment::from_bytes(&rest).ok_or_else(invalid)
+}
+
+/// Fills the buffer, and returns the descriptors that come with its bytes: two at most in one message.
+fn receive(control: &OwnedFd, buffer: &mut [u8]) -> io::Result<Vec<OwnedFd>> {
+    let (mut filled, mut descriptors) = (0, Vec::new());
+    while filled < buffer.len() {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut attached = RecvAncillaryBuffer::new(&mut space);
-        match recvmsg(control, &mut [IoSliceMut::new(&mut byte)], &mut attached, RecvFlags::CMSG_CLOEXEC) {
-            Ok(received) if received.bytes == 1 => {
-                let descriptors = attached.drain().filter_map(|message| match message {
+        let mut rest = [IoSliceMut::new(&mut buffer[filled..])];
+        match recvmsg(control, &mut rest, &mut attached, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) if received.bytes == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(received) => filled += received.bytes,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        descriptors.extend(
+            attached
+                .drain()
+                .filter_map(|message| match message {
                     RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
                     _ => None,
-                });
-                let stdin = descriptors.flatten().last();
-                return (Order::from_byte(byte[0]), stdin);
-            }
-            Err(Errno::INTR) => {}
-            Ok(_) | Err(_) => return (Order::Kill, None),
-        }
+                })
+                .flatten(),
+        );
     }
+    Ok(descriptors)
 }
 
 /// Waits for the next order.
@@ -206,7 +267,7 @@ impl Guard {
             if ordered && self.running {
                 match order(&self.control) {
                     Order::Terminate => self.terminate(),
-                    Order::Start | Order::Kill => return,
+                    Order::Assign | Order::Start | Order::Kill => return,
                 }
             }
         }

@@ -3,7 +3,6 @@
 //! The name may belong to another socket by then: the next generation's, or the socket of another program with the same
 //! path. So the file is removed only if it is the original one, a socket, and has no listener.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -25,9 +24,8 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
-    /// The socket that this variable names, if there is one.
-    pub(super) fn of(variable: &OsStr) -> Option<Self> {
-        let path = PathBuf::from(std::env::var_os(variable)?);
+    /// The socket with this path, if there is one.
+    pub(super) fn at(path: PathBuf) -> Option<Self> {
         let file = identity(&path)?;
         Some(Self { path, file })
     }

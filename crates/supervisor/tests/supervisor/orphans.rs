@@ -11,7 +11,8 @@ use protomcp_testing::{holds_in_time, judged};
 use rustix::process::Signal;
 
 use crate::support::{
-    Mark, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, watch_over, write_program,
+    Mark, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, wait_for_descriptors, watch_over,
+    write_program,
 };
 use protomcp_supervisor::{Process, Status};
 
@@ -80,11 +81,14 @@ fn rounds() -> u64 {
     std::env::var("PROTOMCP_CHAOS_ROUNDS").map_or(20, |rounds| rounds.parse().unwrap())
 }
 
+/// A guardian that is executed, and one that is forked.
+const GUARDIANS: [&[&str]; 2] = [&[], &["--prefork"]];
+
 #[test]
 fn nothing_outlives_a_killed_bridge() {
-    let rounds = (0..rounds()).map(|_| {
+    let rounds = (0..rounds()).map(|round| {
         let mark = Mark::new();
-        let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
+        let mut bridge = bridge(&mark, GUARDIANS[usize::from(round % 2 == 1)], ESCAPE_ARTISTS);
         let _lines = wait_for_line(&mut bridge, "up");
         mark.wait_for("all are on stage", all_artists_are_on_stage);
         assert_gone_soon(&mark, kill(bridge))
@@ -94,26 +98,75 @@ fn nothing_outlives_a_killed_bridge() {
 
 #[test]
 fn a_stopped_guardian_goes_on_when_its_bridge_is_killed() {
-    let mark = Mark::new();
-    let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
-    let _lines = wait_for_line(&mut bridge, "up");
-    mark.wait_for("all are on stage", all_artists_are_on_stage);
-    let guardian = mark.bearers_of("protomcp-guardian")[0];
-    signal(guardian, Signal::STOP);
-    wait_for_state(guardian, "T");
-    assert_gone_soon(&mark, kill(bridge));
+    for options in GUARDIANS {
+        let mark = Mark::new();
+        let mut bridge = bridge(&mark, options, ESCAPE_ARTISTS);
+        let _lines = wait_for_line(&mut bridge, "up");
+        mark.wait_for("all are on stage", all_artists_are_on_stage);
+        let guardian = mark.bearers_of("protomcp-guardian")[0];
+        signal(guardian, Signal::STOP);
+        wait_for_state(guardian, "T");
+        assert_gone_soon(&mark, kill(bridge));
+    }
 }
 
 #[test]
 fn a_stopped_guardian_follows_orders() {
-    let mark = Mark::new();
-    let mut bridge = bridge(&mark, &[], "trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");
+    for options in GUARDIANS {
+        let mark = Mark::new();
+        let mut bridge = bridge(&mark, options, "trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");
+        let _lines = wait_for_line(&mut bridge, "up");
+        let guardian = mark.bearers_of("protomcp-guardian")[0];
+        signal(guardian, Signal::STOP);
+        wait_for_state(guardian, "T");
+        signal(bridge.id(), Signal::INT);
+        assert_eq!(bridge.wait().unwrap().code(), Some(3));
+        mark.wait_until_gone();
+    }
+}
+
+/// A bridge in miniature that starts `echo up` when it is told to, and the guardian that it has forked until then.
+fn waiting_bridge(mark: &Mark) -> (Child, u32) {
+    let mut command = Command::new(watch_over());
+    command.args(["--prefork", "--wait", "echo", "up"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    mark.on_std(&mut command);
+    let bridge = command.spawn().unwrap();
+    mark.wait_for("a guardian waits", |bearers| bearers.iter().any(|(_, line)| line.starts_with("protomcp-guardian")));
+    (bridge, mark.bearers_of("protomcp-guardian")[0])
+}
+
+/// Lets the bridge go on, and waits for its end.
+fn let_it_start(mut bridge: Child) {
+    drop(bridge.stdin.take());
     let _lines = wait_for_line(&mut bridge, "up");
-    let guardian = mark.bearers_of("protomcp-guardian")[0];
-    signal(guardian, Signal::STOP);
-    wait_for_state(guardian, "T");
-    signal(bridge.id(), Signal::INT);
-    assert_eq!(bridge.wait().unwrap().code(), Some(3));
+    assert_eq!(bridge.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_forked_guardian_holds_nothing_of_its_program() {
+    let mark = Mark::new();
+    let (bridge, guardian) = waiting_bridge(&mark);
+    wait_for_descriptors(guardian, &[0, 1, 2, 3, 4]);
+    for number in 0..3 {
+        let held = std::fs::read_link(format!("/proc/{guardian}/fd/{number}")).unwrap();
+        assert_eq!(held, std::path::Path::new("/dev/null"));
+    }
+    let leads_its_session = || stat(guardian).is_some_and(|fields| fields[3] == guardian.to_string());
+    assert!(holds_in_time(leads_its_session));
+    let_it_start(bridge);
+    mark.wait_until_gone();
+
+    // It ends with its program, although it has never guarded anything.
+    let (bridge, _) = waiting_bridge(&mark);
+    assert_gone_soon(&mark, kill(bridge));
+}
+
+#[test]
+fn a_forked_guardian_that_is_gone_is_replaced() {
+    let mark = Mark::new();
+    let (bridge, guardian) = waiting_bridge(&mark);
+    signal(guardian, Signal::KILL);
+    let_it_start(bridge);
     mark.wait_until_gone();
 }
 
@@ -155,7 +208,7 @@ async fn nothing_outlives_a_killed_guardian() {
 fn nothing_outlives_a_bridge_that_is_killed_while_it_starts() {
     for step in 0..2 * rounds() {
         let mark = Mark::new();
-        let bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
+        let bridge = bridge(&mark, GUARDIANS[usize::from(step % 2 == 1)], ESCAPE_ARTISTS);
         std::thread::sleep(Duration::from_micros(step % 40 * 150));
         assert_gone_soon(&mark, kill(bridge));
     }

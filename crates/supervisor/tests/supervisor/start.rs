@@ -137,6 +137,21 @@ async fn arguments_environment_and_directory_arrive() {
     }
 }
 
+#[test]
+fn arguments_environment_and_directory_reach_a_forked_guardian() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let mut bridge = std::process::Command::new(watch_over());
+    bridge.args(["--prefork", "sh", "-c", r#"printf '%s\n' "$@"; echo "$GREETING$NOTIFY_SOCKET"; pwd; echo low >&2"#]);
+    // A service manager gives the last variable to its own child alone.
+    bridge.args(["name", "--", "--cwd", "a b", "", "ü"]).env("GREETING", "hello").env("NOTIFY_SOCKET", "/run/notify");
+    let output = bridge.current_dir(&folder).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("stdout: ")).collect();
+    assert_eq!(lines, ["--", "--cwd", "a b", "", "ü", "hello", folder.to_str().unwrap()], "{text}");
+    assert!(text.contains("stderr: low\n"), "{text}");
+}
+
 #[tokio::test]
 async fn a_cleared_environment_has_the_variables_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +209,9 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
 
 #[test]
 fn a_process_gets_the_original_limit_of_open_files() {
-    for options in [&["--raise-open-files"][..], &["--no-guardian", "--raise-open-files"]] {
+    for options in
+        [&["--raise-open-files"][..], &["--prefork", "--raise-open-files"], &["--no-guardian", "--raise-open-files"]]
+    {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "ulimit -Sn 200 && ulimit -Hn 300 && exec \"$@\"", "sh"]).arg(watch_over()).args(options);
         let output = command.args(["sh", "-c", "ulimit -Sn; ulimit -Hn"]).output().unwrap();
@@ -223,7 +240,7 @@ async fn a_guarded_process_leads_its_group_without_a_terminal() {
 
 #[tokio::test]
 async fn signals_that_the_bridge_ignores_or_blocks_are_not_inherited() {
-    for options in ["", "--no-guardian"] {
+    for options in ["", "--prefork", "--no-guardian"] {
         let inner = r"grep -E '^Sig(Ign|Blk)' /proc/self/status";
         let script =
             format!("trap '' HUP INT TERM CHLD USR1; exec {} {options} sh -c \"{inner}\"", watch_over().display());
@@ -240,7 +257,7 @@ async fn signals_that_the_bridge_ignores_or_blocks_are_not_inherited() {
 
 #[test]
 fn standard_input_is_empty_whatever_the_bridge_reads() {
-    for options in [&[][..], &["--no-guardian"]] {
+    for options in [&[][..], &["--prefork"], &["--no-guardian"]] {
         let mut bridge = std::process::Command::new(watch_over());
         bridge.args(options).args(["readlink", "/proc/self/fd/0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let output = bridge.spawn().unwrap().wait_with_output().unwrap();
