@@ -293,7 +293,7 @@ impl Line {
                 install.options(variable, for_hosts::check).map(|options| Parsed::Install(Box::new(options)))
             }
             #[cfg(feature = "install")]
-            Verb::Bundle(bundle) => bundle.options().map(|options| Parsed::Bundle(Box::new(options))),
+            Verb::Bundle(bundle) => bundle.options(&grammar).map(|options| Parsed::Bundle(Box::new(options))),
             #[cfg(feature = "install")]
             Verb::Uninstall(options) => Ok(Parsed::Uninstall(Box::new(options))),
             #[cfg(feature = "install")]

@@ -2,6 +2,7 @@
 
 mod links;
 mod registry;
+mod skills;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -116,11 +117,15 @@ fn a_bundle_runs_where_it_is_unpacked() {
     assert_eq!((&setting["sensitive"], &setting["description"]), (&json!(true), &json!("The key of the service")));
 
     // The mode of the file stays.
-    let program = folder.join("server/pmcp");
-    assert_eq!(fs::read(&program).expect("it is there"), STUB);
-    let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", pmcp().display());
-    fs::write(program, script).expect("the sandbox can be written");
+    assert_eq!(fs::read(folder.join("server/pmcp")).expect("it is there"), STUB);
+    put_pmcp_into(&folder);
     assert_eq!(start(&sandbox, &folder).text("greet", &json!({"name": "Ann"})), "Hello, Ann: k-1");
+}
+
+/// Puts a program that starts `pmcp` in the place of the stub.
+fn put_pmcp_into(folder: &Path) {
+    let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", pmcp().display());
+    fs::write(folder.join("server/pmcp"), script).expect("the sandbox can be written");
 }
 
 /// Starts an unpacked bundle as a host does: the directory and the user's settings are put into the command.

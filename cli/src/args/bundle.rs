@@ -1,12 +1,16 @@
 //! The command line of `bundle`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use protomcp_bridge::ToolFile;
 use protomcp_install::{BundleSetting, check_name, name_for};
 
 use crate::args::client::{ServerFlags, Target};
+use crate::args::grammar::Grammar;
+use crate::args::settings::{Names, file_next_to};
+use crate::args::settings_file::written;
+use crate::args::skills::SKILLS;
 use crate::exit::Failure;
 
 /// Make a bundle of a tool file, which hosts install with a double click
@@ -71,9 +75,9 @@ Examples:
   pmcp bundle tools.py --registry-name io.github.ann/tools --url https://example.com/tools.mcpb
                                                     also server.json for the public registry
 
-A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml, package.json and \
-node_modules. It needs the interpreter of the file on the user's machine; Python packages are not in it. \
-Files that look like secrets make no bundle. The same files make the same bundle, byte for byte.";
+A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml and the skills that \
+it names, package.json and node_modules. It needs the interpreter of the file on the user's machine; Python packages \
+are not in it. Files that look like secrets make no bundle. The same files make the same bundle, byte for byte.";
 
 /// The options of `pmcp bundle`.
 #[derive(Debug)]
@@ -86,6 +90,8 @@ pub(crate) struct BundleOptions {
     pub(crate) author: String,
     pub(crate) settings: Vec<BundleSetting>,
     pub(crate) includes: Vec<PathBuf>,
+    /// The folders of skills, as `pmcp.toml` names them.
+    pub(crate) skills: Vec<PathBuf>,
     /// Files and directories that are not searched for secrets.
     pub(crate) allowed_secrets: Vec<PathBuf>,
     pub(crate) binary: Option<PathBuf>,
@@ -95,7 +101,7 @@ pub(crate) struct BundleOptions {
 }
 
 impl Bundle {
-    pub(super) fn options(mut self) -> Result<BundleOptions, Failure> {
+    pub(super) fn options(mut self, grammar: &Grammar) -> Result<BundleOptions, Failure> {
         let word = self.file.to_string_lossy().into_owned();
         let Target::File(file) = self.server.target(Some(word), "bundle")? else {
             return Err(Failure::usage("a bundle is made of a tool file"));
@@ -128,6 +134,7 @@ impl Bundle {
             output: self.output.unwrap_or_else(|| format!("{name}.mcpb").into()),
             settings: self.settings.iter().map(|text| setting(text)).collect::<Result<_, _>>()?,
             registry: self.registry_name.zip(self.url),
+            skills: skills(&file, grammar)?,
             file,
             name,
             version: self.version,
@@ -139,6 +146,13 @@ impl Bundle {
             server: self.server,
         })
     }
+}
+
+/// The folders of skills that are served with the tool file: a bundle starts `pmcp run`, which reads these settings.
+fn skills(file: &Path, grammar: &Grammar) -> Result<Vec<PathBuf>, Failure> {
+    let settings = written(&file_next_to(file), "run", || Names::of(&grammar.whole()))?;
+    let folders = settings.into_iter().filter(|setting| setting.flag == SKILLS).flat_map(|setting| setting.values);
+    Ok(folders.map(PathBuf::from).collect())
 }
 
 /// True for what the registry takes as a version (`server.schema.json` of 2025-12-11, `version`): any text but a range,

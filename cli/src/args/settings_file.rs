@@ -17,14 +17,7 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// The settings of a file for a command; none if there is no file.
 pub(super) fn read(path: &Path, verb: &str, names: impl FnOnce() -> Names) -> Result<Vec<Setting>, Failure> {
-    let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
-    let mut settings = match read_bounded(path, MAX_FILE, FILE) {
-        Ok(text) => {
-            parse(&text, verb, &names()).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
+    let mut settings = written(path, verb, names)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     for setting in settings.iter_mut().filter(|setting| has_paths(&setting.flag)) {
         for value in &mut setting.values {
@@ -32,6 +25,17 @@ pub(super) fn read(path: &Path, verb: &str, names: impl FnOnce() -> Names) -> Re
         }
     }
     Ok(settings)
+}
+
+/// The same, with paths as they are written in the file.
+pub(super) fn written(path: &Path, verb: &str, names: impl FnOnce() -> Names) -> Result<Vec<Setting>, Failure> {
+    match read_bounded(path, MAX_FILE, FILE) {
+        Ok(text) => {
+            parse(&text, verb, &names()).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+    }
 }
 
 /// True for flags whose values are paths, relative to the file.

@@ -4,6 +4,7 @@ mod files;
 mod output;
 mod platform;
 mod secrets;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,6 +22,7 @@ use crate::client::bundle::files::{Files, Folder, TOOLS, load};
 use crate::client::bundle::output::Output;
 use crate::client::bundle::platform::system_of;
 use crate::client::bundle::secrets::Secrets;
+use crate::client::bundle::skills::add_skills;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
@@ -138,6 +140,7 @@ fn collect(options: &BundleOptions, files: &mut Files<'_>) -> Result<(), Failure
         };
         files.read_tree(WalkBuilder::new(path).standard_filters(false), &folder, |_| true)?;
     }
+    add_skills(&options.skills, &folder, files)?;
     files.read(&folder, file, family.is_empty())
 }
 
