@@ -88,6 +88,19 @@ fn secrets_are_required_on_every_method() {
     }
 }
 
+#[test]
+fn one_of_several_tokens_is_enough() {
+    let flags = ["--transport", "http", "--auth", "token:OLD", "--auth", "token:NEW"];
+    let web = Web::start_with("py/basics.py", &flags, &[("OLD", "0ld"), ("NEW", "n3w")]);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+    }});
+    for (token, status) in [("0ld", 200), ("n3w", 200), ("other", 401), ("0ld n3w", 401)] {
+        let reply = web.send("POST", "/mcp", &[("authorization", &format!("Bearer {token}"))], &hello.to_string());
+        assert_eq!(reply.status, status, "{token}: {reply:?}");
+    }
+}
+
 /// Item 96.
 #[test]
 fn wrong_secrets_are_rejected() {

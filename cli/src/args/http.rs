@@ -43,7 +43,8 @@ pub(super) struct Http {
     #[arg(long, value_name = "PORT", default_value = "8080")]
     port: u16,
 
-    /// Required secret: token:ENV_VAR for a Bearer token, apikey:ENV_VAR for X-API-Key; may be repeated
+    /// Required secret: token:ENV_VAR for a Bearer token, apikey:ENV_VAR for X-API-Key; may be repeated: one of the
+    /// tokens and one of the keys is enough
     #[arg(long, value_name = "SCHEME:ENV_VAR")]
     auth: Vec<String>,
 

@@ -1,4 +1,4 @@
-//! Secrets that each request must carry.
+//! Secrets that requests must carry.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ use crate::headers::single;
 /// The header of [`Credential::api_key`].
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// A secret that each request must carry. It is compared in constant time, and never shown.
+/// A secret that requests carry: each needs one of each kind that is configured. It is compared in constant time, and
+/// never shown.
 #[derive(Clone)]
 pub struct Credential {
     kind: Kind,
@@ -61,11 +62,11 @@ pub(crate) struct Unauthorized {
     pub(crate) challenge: &'static str,
 }
 
-/// Checks the credentials of a request.
+/// Checks the credentials of a request, which needs one of each kind: its header cannot carry two tokens.
 pub(crate) fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(), Unauthorized> {
-    // All are checked, so that the time does not tell which one was wrong.
-    let missing = credentials.iter().filter(|credential| !credential.is_in(headers));
-    match missing.map(|credential| credential.kind).fold(None, |first, kind| first.or(Some(kind))) {
+    // Both kinds are checked, so that the time does not tell which one was wrong.
+    let missing = [Kind::Token, Kind::ApiKey].map(|kind| is_missing(credentials, kind, headers).then_some(kind));
+    match missing.into_iter().flatten().next() {
         None => Ok(()),
         Some(Kind::Token) => Err(Unauthorized {
             why: "unauthorized: invalid or missing Bearer token",
@@ -83,6 +84,13 @@ pub(crate) fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(
     }
 }
 
+/// True if credentials of this kind are needed and a request carries none of them.
+fn is_missing(credentials: &[Credential], kind: Kind, headers: &HeaderMap) -> bool {
+    // Each is compared, so that the time does not tell which one is like the given one.
+    let given = credentials.iter().filter(|credential| credential.kind == kind).map(|one| one.is_in(headers));
+    given.fold(None, |any, is_in| Some(any.unwrap_or(false) | is_in)) == Some(false)
+}
+
 /// The token of `Bearer <token>`; the scheme is not case-sensitive (RFC 9110, section 11.1).
 fn bearer(value: &HeaderValue) -> Option<&[u8]> {
     let (scheme, token) = value.as_bytes().split_at_checked(7)?;
@@ -98,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_credential_must_be_there() {
+    fn a_credential_of_every_kind_must_be_there() {
         let both = [Credential::token("t0ken"), Credential::api_key("k3y")];
         let check = |pairs| check(&both, &headers(pairs)).map_err(|refusal| refusal.why);
         let (token, key) =
@@ -110,6 +118,19 @@ mod tests {
         assert_eq!(check(&[("authorization", "Bearer t0ken2"), ("x-api-key", "k3y")]), Err(token));
         assert_eq!(check(&[("authorization", "Basic t0ken"), ("x-api-key", "k3y")]), Err(token));
         assert_eq!(check(&[("authorization", "bearer t0ken"), ("x-api-key", "k3y")]), Ok(()));
+    }
+
+    #[test]
+    fn one_credential_of_a_kind_is_enough() {
+        let (old, new, key) = (Credential::token("old"), Credential::token("new"), Credential::api_key("k3y"));
+        let (tokens, all) = ([old.clone(), new.clone()], [old, key, new]);
+        for (token, is_known) in [("Bearer old", true), ("Bearer new", true), ("Bearer k3y", false), ("Bearer ", false)]
+        {
+            assert_eq!(check(&tokens, &headers(&[("authorization", token)])).is_ok(), is_known, "{token}");
+            assert!(check(&all, &headers(&[("authorization", token)])).is_err(), "{token} without the key");
+            let with_key = headers(&[("authorization", token), ("x-api-key", "k3y")]);
+            assert_eq!(check(&all, &with_key).is_ok(), is_known, "{token} with the key");
+        }
     }
 
     #[test]

@@ -21,10 +21,11 @@ pub struct Access {
     pub allowed_origins: Vec<String>,
     /// Explains how to allow a rejected host or origin.
     pub rejection_hint: Option<RejectionHint>,
-    /// Secrets that each request must carry: all of these.
+    /// Secrets that each request must carry: one of the tokens, if there are some, and one of the API keys. Clients
+    /// with different tokens are not told apart.
     pub credentials: Vec<Credential>,
     /// The issuers of tokens, and the scopes that a token needs. With `credentials` as well, either is enough: a
-    /// request with all of those needs no token and no scopes.
+    /// request with those needs no token and no scopes.
     pub oauth: Option<ResourceServer>,
     /// Proxies whose `X-Forwarded-For` or `Forwarded` header names the client when limits are shared by address. A
     /// proxy must set one of the two itself; a request with two different addresses counts for the proxy.
