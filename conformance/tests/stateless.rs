@@ -191,6 +191,10 @@ fn a_retry_at_another_server_says_that_its_call_waits_elsewhere() {
     assert_eq!((&reason["error_code"], &reason["retryable"]), (&json!("WRONG_PROCESS"), &json!(false)), "{refused}");
     let answer = send(&asks, &again);
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+    // The call has run, and the same refusal says that it may have.
+    let refused = send(&another, &again);
+    let message = refused["error"]["message"].as_str().expect("a text");
+    assert!(message.contains("has run there") && message.ends_with("if the call may run twice"), "{refused}");
 }
 
 #[test]

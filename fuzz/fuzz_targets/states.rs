@@ -5,7 +5,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libfuzzer_sys::fuzz_target;
-use protomcp_session::{RequestBinding, RequestState, RequestStateKeys};
+use protomcp_session::{RequestBinding, RequestState, RequestStateError, RequestStateKeys};
 use protomcp_types::{JsonObject, RawJson};
 
 /// Seconds since 1970.
@@ -24,15 +24,15 @@ fuzz_target!(|input: &[u8]| {
 
     let signed = [RequestState::Own("state".into()), RequestState::Parked(keys.parked(7, "a"))];
     let opened = open(text, now);
-    assert!(opened.is_none() || signed.iter().any(|state| seal(state) == text), "a forged state: {opened:?}");
+    assert!(opened.is_err() || signed.iter().any(|state| seal(state) == text), "a forged state: {opened:?}");
 
     let own = RequestState::Own(text.into());
     let token = seal(&own);
-    assert_eq!(open(&token, now), Some(own));
-    assert_eq!(open(&token, now + LIFETIME + Duration::from_secs(2)), None);
+    assert_eq!(open(&token, now), Ok(own));
+    assert_eq!(open(&token, now + LIFETIME + Duration::from_secs(2)), Err(RequestStateError::TooOld));
 
     let parked = keys.parked(7, text);
     assert!(keys.is_parked_in(&parked, text) && (text == "b" || !keys.is_parked_in(&parked, "b")));
     let state = RequestState::Parked(parked);
-    assert_eq!(open(&seal(&state), now), Some(state));
+    assert_eq!(open(&seal(&state), now), Ok(state));
 });

@@ -53,7 +53,9 @@ pub use no_answer::{HttpStatus, NoAnswer};
 pub use outgoing::CallId;
 pub use pending::{Attempt, RequestKey};
 pub use request::{ServerRequest, ServerResult};
-pub use request_state::{ParkedState, RequestBinding, RequestDigest, RequestState, RequestStateKeys};
+pub use request_state::{
+    ParkedState, RequestBinding, RequestDigest, RequestState, RequestStateError, RequestStateKeys,
+};
 pub use sealing_secret::SealingSecret;
 pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,

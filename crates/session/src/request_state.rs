@@ -43,6 +43,17 @@ pub enum RequestState {
     Own(String),
 }
 
+/// The reason why a state cannot be opened. The text follows the name of the parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RequestStateError {
+    /// It is not ours, was changed, or belongs to another request or another sender.
+    #[error("is not valid for this request")]
+    Invalid,
+    /// It was signed for this request of this sender, and has expired.
+    #[error("is used up or too old, or its call gave way to others; call again")]
+    TooOld,
+}
+
 /// The name of a parked call, among all processes that have the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParkedState {
@@ -130,8 +141,17 @@ impl RequestStateKeys {
         URL_SAFE_NO_PAD.encode(text)
     }
 
-    /// `None`: it is not ours, not for this request, too old, or was changed.
-    pub fn open(&self, token: &str, bound: &RequestDigest, now: SystemTime) -> Option<RequestState> {
+    /// Opens a state for the request that it is bound to.
+    ///
+    /// # Errors
+    /// See [`RequestStateError`]. Its sender alone learns that a state is too old, and can read that in it anyway.
+    pub fn open(&self, token: &str, bound: &RequestDigest, now: SystemTime) -> Result<RequestState, RequestStateError> {
+        let (expiry, state) = self.verified(token, bound).ok_or(RequestStateError::Invalid)?;
+        if expiry < seconds(now) { Err(RequestStateError::TooOld) } else { Ok(state) }
+    }
+
+    /// The expiry and the contents of a state that one of the keys has signed for a request.
+    fn verified(&self, token: &str, bound: &RequestDigest) -> Option<(u64, RequestState)> {
         let text = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (text, signature) = text.split_at_checked(text.len().checked_sub(SIGNATURE)?)?;
         // The comparison takes the same time for every position of the first difference.
@@ -141,14 +161,12 @@ impl RequestStateKeys {
         }
         let (head, contents) = text.split_first_chunk::<HEAD>()?;
         let expiry = u64::from_be_bytes(head[2..].try_into().ok()?);
-        if head[0] != VERSION || expiry < seconds(now) {
-            return None;
-        }
-        match head[1] {
-            PARKED => ParkedState::of(contents).map(RequestState::Parked),
-            OWN => String::from_utf8(contents.to_vec()).ok().map(RequestState::Own),
-            _ => None,
-        }
+        let state = match (head[0], head[1]) {
+            (VERSION, PARKED) => RequestState::Parked(ParkedState::of(contents)?),
+            (VERSION, OWN) => RequestState::Own(String::from_utf8(contents.to_vec()).ok()?),
+            _ => return None,
+        };
+        Some((expiry, state))
     }
 }
 

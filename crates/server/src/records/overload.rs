@@ -39,11 +39,12 @@ pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }
 
-/// Like [`in_other_process`], without knowledge of the other processes. It is not to be sent again: after a restart of
+/// Like [`in_other_process`], without knowledge of the other processes. The call may have run: a state that was used in
+/// its process is the same here as one that waits there. It is not to be sent again: after a restart of
 /// a single server, the process has ended, and each repetition is refused until the state expires.
 pub(crate) fn parked_elsewhere() -> ErrorObject {
-    let message = "the call waits in another process of this server, or its process has ended";
-    let suggestion = "call again without the state";
+    let message = "the call belongs to another process of this server: it waits there, has run there, or has ended";
+    let suggestion = "call again without the state if the call may run twice";
     let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", false);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
 }

@@ -17,7 +17,7 @@ use crate::records::node::NodeId;
 use crate::records::overload;
 use crate::state::handle::ServerHandle;
 use protomcp_session::{
-    InputRequest, InputRequired, ParkedState, RequestBinding, RequestState, RetryInput, ServerResult,
+    InputRequest, InputRequired, ParkedState, RequestBinding, RequestState, RequestStateError, RetryInput, ServerResult,
 };
 
 /// The kinds of requests that may ask.
@@ -46,13 +46,13 @@ pub(super) fn begin_or_resume(
     let RetryInput { method, responses, state, params } = inputs;
     let binding = RequestBinding::new(method, params, principal);
     let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
+    let gone = || invalid(RequestStateError::TooOld);
     let state = match state {
         None => None,
         Some(token) => match sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
-            None => return Err(invalid("is not valid for this request")),
-            Some(RequestState::Own(state)) => Some(state),
-            Some(RequestState::Parked(parked)) => {
-                let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+            Err(why) => return Err(invalid(why)),
+            Ok(RequestState::Own(state)) => Some(state),
+            Ok(RequestState::Parked(parked)) => {
                 let number = parked.number();
                 let Some(call) = sessions.parked().peek(number, now()) else {
                     return Ok(RoundTrip::Refused(find(sessions, parked, gone())));

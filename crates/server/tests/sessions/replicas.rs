@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use protomcp_server::{
     Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, Limits, MemoryLeases, NodeId,
     RequestStateKeys, SessionSnapshot, StoreAnswer, StoreError, Stores,
 };
+use protomcp_session::{RequestBinding, RequestState};
 use protomcp_testing::run_paused;
+use protomcp_types::{JsonObject, RawJson};
 use serde_json::{Value, json};
 
 use super::mrtr::{accept, again, ask, fails, says};
@@ -83,8 +85,42 @@ fn a_process_that_is_not_known_may_have_ended() {
         let error = reason(&refused);
         assert_eq!((&error["error_code"], &error["node"]), (&json!("WRONG_PROCESS"), &Value::Null), "{refused}");
         let remedy = (&error["retryable"], &error["suggestion"]);
-        assert_eq!(remedy, (&json!(false), &json!("call again without the state")), "{refused}");
+        assert_eq!(
+            remedy,
+            (&json!(false), &json!("call again without the state if the call may run twice")),
+            "{refused}"
+        );
         says(&ask(&mut here, 2, "tools/call", &retry).await, r#"{"name":"ann"}"#);
+        // A state that is used up looks the same there.
+        let refused = ask(&mut there, 2, "tools/call", &retry).await;
+        assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("has run there")), "{refused}");
+    });
+}
+
+/// The state is signed as the server with this key has signed it ten minutes ago.
+#[test]
+fn a_state_that_is_too_old_is_refused_as_such() {
+    run_paused(async {
+        let stage = server("a", 1, None);
+        let mut host = stage.connect();
+        let keys = RequestStateKeys::shared([[1; 32]]);
+        let signed = |tool: &str, age: Duration| {
+            let params = RawJson::parse(call(tool).to_string()).unwrap();
+            let binding = RequestBinding::new("tools/call", JsonObject::from_raw(&params).unwrap(), None);
+            let state = RequestState::Own("2".into());
+            let token = keys.seal(&state, binding.bound(), SystemTime::now() - age, Duration::from_secs(60));
+            again(&call("own"), &json!({"result": {"requestState": token}}), accept("ann"))
+        };
+        says(&ask(&mut host, 1, "tools/call", &signed("own", Duration::ZERO)).await, "state 2");
+        let age = Duration::from_secs(600);
+        for (id, tool, why) in [
+            (2, "own", "is used up or too old, or its call gave way to others; call again"),
+            (3, "other", "is not valid for this request"),
+        ] {
+            let refused = ask(&mut host, id, "tools/call", &signed(tool, age)).await;
+            fails(&refused, -32602);
+            assert_eq!(refused["error"]["message"], format!("invalid params: requestState {why}"));
+        }
     });
 }
 

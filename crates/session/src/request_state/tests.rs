@@ -5,6 +5,8 @@ use protomcp_types::RawJson;
 use super::*;
 
 const LIFETIME: Duration = Duration::from_secs(60);
+const INVALID: Result<RequestState, RequestStateError> = Err(RequestStateError::Invalid);
+const TOO_OLD: Result<RequestState, RequestStateError> = Err(RequestStateError::TooOld);
 
 fn params(text: &str) -> JsonObject {
     JsonObject::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
@@ -28,9 +30,11 @@ fn a_state_comes_back_as_it_was() {
     let parked = |number, node| RequestState::Parked(keys.parked(number, node));
     for state in [parked(0, ""), parked(u128::MAX, "a-1"), own(""), own("ä\n")] {
         let token = keys.seal(&state, &bound("{}"), now, LIFETIME);
-        assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME + Duration::from_secs(2)), None);
-        assert_eq!(RequestStateKeys::random().open(&token, &bound("{}"), now), None);
-        assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME), Some(state));
+        assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME + Duration::from_secs(2)), TOO_OLD);
+        assert_eq!(RequestStateKeys::random().open(&token, &bound("{}"), now), INVALID);
+        let (late, other) = (now + 2 * LIFETIME, bound(r#"{"name":"other"}"#));
+        assert_eq!(keys.open(&token, &other, late), INVALID, "the age is for the request of the state alone");
+        assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME), Ok(state));
     }
 }
 
@@ -66,20 +70,20 @@ fn a_changed_state_is_refused() {
                 let mut changed = token.clone();
                 changed.replace_range(index..=index, other);
                 if changed != token {
-                    assert_eq!(keys.open(&changed, &bound("{}"), now), None, "{index}");
+                    assert_eq!(keys.open(&changed, &bound("{}"), now), INVALID, "{index}");
                 }
             }
-            assert_eq!(keys.open(&token[..index], &bound("{}"), now), None, "{index}");
+            assert_eq!(keys.open(&token[..index], &bound("{}"), now), INVALID, "{index}");
         }
         for tail in ["-TAMPERED", "A", "=", "\n", " "] {
-            assert_eq!(keys.open(&format!("{token}{tail}"), &bound("{}"), now), None, "{tail:?}");
+            assert_eq!(keys.open(&format!("{token}{tail}"), &bound("{}"), now), INVALID, "{tail:?}");
         }
         let bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
         for (index, bit) in (0..bytes.len()).flat_map(|index| (0..8).map(move |bit| (index, bit))) {
             let mut changed = bytes.clone();
             changed[index] ^= 1 << bit;
             let changed = URL_SAFE_NO_PAD.encode(changed);
-            assert_eq!(keys.open(&changed, &bound("{}"), now), None, "byte {index}, bit {bit}");
+            assert_eq!(keys.open(&changed, &bound("{}"), now), INVALID, "byte {index}, bit {bit}");
         }
     }
 }
@@ -96,7 +100,7 @@ fn a_signed_text_that_is_not_a_state_is_refused() {
         text.extend(signature);
         keys.open(&URL_SAFE_NO_PAD.encode(text), &bound("{}"), now)
     };
-    assert!(opened(VERSION, PARKED, &[1; 32]).is_some() && opened(VERSION, OWN, b"a").is_some());
+    assert!(opened(VERSION, PARKED, &[1; 32]).is_ok() && opened(VERSION, OWN, b"a").is_ok());
     for (version, kind, contents) in [
         (1, PARKED, &[1; 16][..]),
         (1, OWN, b"a"),
@@ -108,10 +112,10 @@ fn a_signed_text_that_is_not_a_state_is_refused() {
         (VERSION, PARKED, &[1; 33]),
         (VERSION, OWN, &[0xff]),
     ] {
-        assert_eq!(opened(version, kind, contents), None, "{version} {kind} {contents:?}");
+        assert_eq!(opened(version, kind, contents), INVALID, "{version} {kind} {contents:?}");
     }
     let head: [u8; SIGNATURE] = sign(&key, b"", &bound("{}")).finalize().into_bytes().into();
-    assert_eq!(keys.open(&URL_SAFE_NO_PAD.encode(head), &bound("{}"), now), None, "it has no head");
+    assert_eq!(keys.open(&URL_SAFE_NO_PAD.encode(head), &bound("{}"), now), INVALID, "it has no head");
 }
 
 #[test]
@@ -180,9 +184,9 @@ fn keys_can_be_exchanged() {
     let (old, new, now) = (shared(&[1]), shared(&[2]), SystemTime::now());
     let token = old.seal(&own("a"), &bound("{}"), now, LIFETIME);
     let both = new.clone().and(old);
-    assert_eq!(both.open(&token, &bound("{}"), now), Some(own("a")));
-    assert_eq!(new.open(&token, &bound("{}"), now), None);
-    assert_eq!(new.open(&both.seal(&own("b"), &bound("{}"), now, LIFETIME), &bound("{}"), now), Some(own("b")));
+    assert_eq!(both.open(&token, &bound("{}"), now), Ok(own("a")));
+    assert_eq!(new.open(&token, &bound("{}"), now), INVALID);
+    assert_eq!(new.open(&both.seal(&own("b"), &bound("{}"), now, LIFETIME), &bound("{}"), now), Ok(own("b")));
     assert_eq!(format!("{both:?}"), "StateKeys(2)");
 }
 
@@ -198,7 +202,7 @@ fn processes_with_one_file_accept_the_states_of_each_other() {
     let (a, b) = (keys("a", b"0123456789abcdef0123456789abcdef"), keys("b", b"0123456789abcdef0123456789abcdef"));
     let other = keys("c", b"0123456789abcdef0123456789abcdef\n");
     let token = a.seal(&own("state"), &bound("{}"), now, LIFETIME);
-    assert_eq!(b.open(&token, &bound("{}"), now), Some(own("state")));
-    assert_eq!(other.open(&token, &bound("{}"), now), None, "each byte counts");
+    assert_eq!(b.open(&token, &bound("{}"), now), Ok(own("state")));
+    assert_eq!(other.open(&token, &bound("{}"), now), INVALID, "each byte counts");
     assert!(b.is_parked_in(&a.parked(1, "n"), "n") && !other.is_parked_in(&a.parked(1, "n"), "n"));
 }
