@@ -89,6 +89,23 @@ fn secrets_are_required_on_every_method() {
 }
 
 #[test]
+fn a_last_event_that_is_not_one_of_the_server_is_refused() {
+    let mut web = Web::start("py/basics.py", &["--transport", "http"]);
+    web.initialize();
+    for (ids, reason) in [
+        (&["0-é"][..], "the Last-Event-ID header cannot be read"),
+        (&["0-99"], "unknown event id"),
+        (&["abc"], "unknown event id"),
+        (&["0-0", "0-0"], "several headers last-event-id"),
+    ] {
+        let headers: Vec<_> = ids.iter().map(|id| ("last-event-id", *id)).collect();
+        let reply = web.send("GET", "/mcp", &headers, "");
+        assert_eq!(reply.status, 400, "{ids:?}: {reply:?}");
+        assert!(reply.body.contains(reason), "{ids:?}: {reply:?}");
+    }
+}
+
+#[test]
 fn one_of_several_tokens_is_enough() {
     let flags = ["--transport", "http", "--auth", "token:OLD", "--auth", "token:NEW"];
     let web = Web::start_with("py/basics.py", &flags, &[("OLD", "0ld"), ("NEW", "n3w")]);

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::auth::{authorize_reading, valid_until};
 use crate::endpoint::{Endpoint, unavailable};
 use crate::events::{EventSource, StreamHandle};
-use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
+use crate::headers::{EVENTS, LAST_EVENT, accepts};
 use crate::http_session::{Attached, HttpSession};
 use crate::lookup::session;
 use crate::protocol_era;
@@ -40,9 +40,10 @@ pub(crate) async fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Bod
     if let Err(refusal) = authorize_reading(&endpoint.config, parts, &session.needed(), None) {
         return *refusal;
     }
-    match text(&parts.headers, &LAST_EVENT) {
-        Some(last) => resume(endpoint, parts, session, last).await,
-        None => listen(endpoint, parts, session),
+    let Some(last) = parts.headers.get(LAST_EVENT) else { return listen(endpoint, parts, session) };
+    match last.to_str() {
+        Ok(last) => resume(endpoint, parts, session, last.trim()).await,
+        Err(_) => reply::bad_request(None, "the Last-Event-ID header cannot be read: listen without it"),
     }
 }
 
@@ -67,9 +68,8 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let Some(store) = session.store().cloned() else {
         return reply::bad_request(None, "streams cannot be resumed here: listen without Last-Event-ID");
     };
-    let Some((stream, number)) = parse_event_id(last) else {
-        return reply::bad_request(None, format!("unknown event id {last:?}"));
-    };
+    let unknown = || reply::bad_request(None, format!("unknown event id {last:?}"));
+    let Some((stream, number)) = parse_event_id(last) else { return unknown() };
     // From here on new events wait for this connection; earlier ones are in the store.
     let attached = session.attach(stream);
     let end = attached.map_or(u64::MAX, |attached| attached.next);
@@ -81,6 +81,11 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
         Ok(replayed) => replayed,
         Err(error) => return unavailable(&error.to_string()),
     };
+    match was_given(&*store, key, attached, &replayed).await {
+        Ok(true) => {}
+        Ok(false) => return unknown(),
+        Err(error) => return unavailable(&error.to_string()),
+    }
     match (handle, replayed) {
         (None, Replayed::Missing | Replayed::Unknown) => {
             reply::bad_request(None, format!("unknown event id {last:?}, or its events are no longer kept"))
@@ -102,6 +107,24 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
             reply::events(events.with(sse::KEEP_ALIVE))
         }
         (None, Replayed::Events(missed)) => reply::past_events(missed),
+    }
+}
+
+/// False if the stream never had the event that the client names as its last one.
+async fn was_given(
+    store: &dyn EventStore,
+    key: EventKey<'_>,
+    attached: Option<Attached>,
+    replayed: &Replayed,
+) -> Result<bool, StoreError> {
+    match (attached, replayed) {
+        (Some(attached), _) => Ok(key.number < attached.next),
+        // Nothing follows the last event of an ended stream, nor an event that it never had.
+        (None, Replayed::Events(missed)) if missed.is_empty() && key.number > 0 => {
+            let (_, last) = replay(store, EventKey { number: key.number - 1, ..key }, None).await?;
+            Ok(!matches!(last, Replayed::Events(events) if events.is_empty()))
+        }
+        (None, _) => Ok(true),
     }
 }
 

@@ -55,14 +55,14 @@ pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'
     values.next().filter(|_| values.next().is_none())
 }
 
-/// A header of MCP that occurs more than once.
+/// A header with a meaning in MCP that occurs more than once.
 pub(crate) fn repeated(headers: &HeaderMap) -> Option<&HeaderName> {
     // Most requests repeat no header.
     if headers.len() == headers.keys_len() {
         return None;
     }
     let is_ours = |name: &&HeaderName| {
-        [SESSION, VERSION, METHOD, NAME].contains(name) || name.as_str().starts_with(header::PARAM_PREFIX)
+        [SESSION, VERSION, METHOD, NAME, LAST_EVENT].contains(name) || name.as_str().starts_with(header::PARAM_PREFIX)
     };
     headers.keys().filter(is_ours).find(|name| single(headers, name).is_none())
 }

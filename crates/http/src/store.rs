@@ -32,10 +32,11 @@ pub(crate) fn event_id(stream: u64, number: u64) -> String {
     format!("{stream}-{number}")
 }
 
-/// Reads the id of an event.
+/// Reads the id of an event, in the form in which it was written.
 pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     let (stream, number) = text.split_once('-')?;
-    Some((stream.parse().ok()?, number.parse().ok()?))
+    let (stream, number) = (stream.parse().ok()?, number.parse().ok()?);
+    (event_id(stream, number) == text).then_some((stream, number))
 }
 
 /// An entry in the log of a session.

@@ -129,10 +129,14 @@ async fn a_reconnect_replaces_a_dead_connection() {
 async fn an_unknown_event_is_a_bad_request() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
-    for id in ["", "x", "1", "1-", "-1", "99-0", "1-18446744073709551616"] {
+    for id in ["", "x", "1", "1-", "-1", "99-0", "1-18446744073709551616", "+0-0", "0-00", "0-1"] {
         let answer = host.with("last-event-id", if id.is_empty() { "?" } else { id }).get().await;
         assert_eq!(answer.status, 400, "{id}");
+        assert!(answer.text().await.contains("unknown event id "), "{id}");
     }
+    let twice = host.with("last-event-id", "0-0\r\nlast-event-id: 0-0").get().await;
+    assert_eq!(twice.status, 400);
+    assert!(twice.text().await.contains("there are several headers last-event-id"));
     // A response that may still become JSON cannot be taken over.
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
@@ -140,6 +144,27 @@ async fn an_unknown_event_is_a_bad_request() {
     assert_eq!(host.with("last-event-id", "2-0").get().await.status, 400);
     stage.tools.go.notify_one();
     assert_eq!(waiting.await.unwrap(), (200, done(1, "done")));
+}
+
+#[tokio::test]
+async fn an_event_that_was_never_given_is_unknown() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let events = host.post(&call_with_progress(1, "count 1")).await.events().await;
+    let last = events.last().unwrap();
+    let resumed = back(&host, last).await;
+    assert_eq!(resumed.status, 200);
+    assert!(resumed.events().await.is_empty(), "nothing follows the last event of an ended stream");
+    let (stream, number) = last.id.as_deref().unwrap().split_once('-').unwrap();
+    let mut listening = host.get().await;
+    listening.event().await.unwrap();
+    for id in
+        [format!("{stream}-{}", number.parse::<u64>().unwrap() + 1), format!("{stream}-{}", u64::MAX), "0-1".into()]
+    {
+        let answer = host.with("last-event-id", &id).get().await;
+        assert_eq!(answer.status, 400, "{id}");
+        assert!(answer.text().await.contains(&format!("unknown event id \\\"{id}\\\"")), "{id}");
+    }
 }
 
 #[tokio::test]
