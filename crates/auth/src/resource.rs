@@ -24,7 +24,8 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Operation<'a> {
-    /// The method of MCP, such as `tools/call`.
+    /// The method of MCP, such as `tools/call`. `skills/get` and `resources/directory/read` (SEP-2640) are
+    /// `resources/read` here: they show what it reads.
     pub method: &'a str,
     /// The name of a tool or a prompt, the URI of a resource, or the id of a task.
     pub name: Option<&'a str>,

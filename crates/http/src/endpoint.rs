@@ -107,7 +107,7 @@ impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve 
 
     /// Only the server knows its lazy tools: one is made if the request may be about them.
     fn target(&self, request: &Request, head: &Parts) -> RequestTarget {
-        let target = RequestTarget::of(request);
+        let target = RequestTarget::needed_by(request);
         if target.may_be_lazy() { (self.make)(head, &self.sessions).target(request) } else { target }
     }
 }

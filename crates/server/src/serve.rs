@@ -61,7 +61,7 @@ impl<S: Service> Server<S> {
             service,
             observers,
             definitions: None,
-            targets: RequestTarget::of,
+            targets: RequestTarget::needed_by,
             sending: Vec::new(),
             inline_calls: false,
         })

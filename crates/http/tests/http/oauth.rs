@@ -38,6 +38,7 @@ pub(crate) fn config() -> Config {
         .supported(&scopes("deploy"))
         .scopes_for(move |operation| match (operation.method, operation.name) {
             ("tools/call", Some("echo deploy")) => scopes("deploy"),
+            ("resources/read", Some("skill://deploy/SKILL.md" | "skill://deploy")) => scopes("deploy"),
             _ => Scopes::default(),
         });
     Config::default().protect(server)
@@ -160,6 +161,24 @@ async fn a_call_that_needs_more_scopes_names_them() {
         assert!((200..300).contains(&better.status), "{} {body}", better.status);
     }
     assert_eq!(ann.say(&call(2, "echo x")).await, (200, done(2, "x")));
+}
+
+#[tokio::test]
+async fn skills_and_folders_need_the_scopes_of_their_resources() {
+    let stage = stage().await;
+    let ann = bearer(&stage.host, "ann.use").hello("2025-11-25").await;
+    for (method, uri, status) in [
+        ("resources/read", "skill://deploy/SKILL.md", 403),
+        ("skills/get", "skill://deploy/SKILL.md", 403),
+        ("resources/directory/read", "skill://deploy", 403),
+        ("skills/get", "skill://other/SKILL.md", 200),
+        ("skills/list", "skill://deploy/SKILL.md", 200),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"uri": uri}});
+        let answer = ann.send("POST", &body.to_string()).await;
+        assert_eq!(answer.status, status, "{method} {uri}");
+        assert_eq!(challenge(&answer).contains("scope=\"deploy use\""), status == 403, "{method} {uri}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use protomcp_types::{CallTool, ListTools, Method, Request, header};
+use protomcp_types::{CallTool, ListTools, Method, ReadResource, Request, header};
 
 use crate::layer::lazy_tools::arguments::Passed;
 use crate::layer::lazy_tools::meta_tool::MetaTool;
@@ -27,9 +27,21 @@ impl RequestTarget {
         Self { method: request.method.clone(), name }
     }
 
-    /// The same behind lazy tools.
+    /// The target of a request to a server without lazy tools. The entry of a skill and the files of a folder
+    /// (SEP-2640) need `resources/read` of their URI, because they show what it reads.
+    #[must_use]
+    pub fn needed_by(request: &Request) -> Self {
+        match &*request.method {
+            "skills/get" | "resources/directory/read" => {
+                Self { method: ReadResource::NAME.into(), name: request.params.required("uri").ok() }
+            }
+            _ => Self::of(request),
+        }
+    }
+
+    /// The target of a request to a server with lazy tools.
     pub(crate) fn behind_lazy_tools(request: &Request) -> Self {
-        let target = Self::of(request);
+        let target = Self::needed_by(request);
         match MetaTool::in_front_of(&target) {
             None => target,
             Some(MetaTool::Search | MetaTool::Describe) => Self { method: ListTools::NAME.into(), name: None },
@@ -59,6 +71,31 @@ mod tests {
     use protomcp_types::{JsonObject, Params, RawJson, RequestId};
 
     use super::*;
+
+    fn request(method: &'static str, params: &str) -> Request {
+        let members = JsonObject::from_raw(&RawJson::parse(params.to_owned()).unwrap()).unwrap();
+        Request { id: RequestId::from(1), method: method.into(), params: Params::Named(members) }
+    }
+
+    #[test]
+    fn skills_and_folders_are_read_as_resources() {
+        let uri = r#"{"uri":"skill://a/SKILL.md","name":"b"}"#;
+        for (method, params, needed, name) in [
+            ("skills/get", uri, "resources/read", Some("skill://a/SKILL.md")),
+            ("resources/directory/read", uri, "resources/read", Some("skill://a/SKILL.md")),
+            ("resources/read", uri, "resources/read", Some("skill://a/SKILL.md")),
+            ("skills/get", "{}", "resources/read", None),
+            ("resources/directory/read", r#"{"uri":7}"#, "resources/read", None),
+            ("skills/list", "{}", "skills/list", None),
+            ("tools/call", uri, "tools/call", Some("b")),
+        ] {
+            let request = request(method, params);
+            let target = RequestTarget { method: needed.into(), name: name.map(str::to_owned) };
+            assert_eq!(RequestTarget::needed_by(&request), target, "{method} {params}");
+            assert_eq!(RequestTarget::behind_lazy_tools(&request), target, "{method} {params}");
+            assert_eq!(RequestTarget::of(&request).method, method);
+        }
+    }
 
     #[test]
     fn access_is_decided_by_the_tool_behind() {
@@ -94,8 +131,7 @@ mod tests {
             ),
             ("tools/call", r#"{"name":"call_tool"}"#, ("tools/call", Some("call_tool")), ("tools/call", None)),
         ] {
-            let members = JsonObject::from_raw(&RawJson::parse(params).unwrap()).unwrap();
-            let request = Request { id: RequestId::from(1), method: method.into(), params: Params::Named(members) };
+            let request = request(method, params);
             let target = |(method, name): (&'static str, Option<&str>)| RequestTarget {
                 method: method.into(),
                 name: name.map(str::to_owned),
