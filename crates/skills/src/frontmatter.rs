@@ -11,6 +11,7 @@ use serde_saphyr::{Error, MergeKeyPolicy, Options};
 use thiserror::Error;
 
 use crate::limits::{MAX_DESCRIPTION, MAX_FRONTMATTER, MAX_NAME, MAX_YAML_DEPTH, MAX_YAML_NODES};
+use crate::yaml::to_json;
 
 /// The most anchors of a frontmatter, and the most places that refer to them.
 const MAX_ALIASES: usize = 64;
@@ -68,7 +69,7 @@ impl Frontmatter {
         let text = str::from_utf8(document).map_err(|_| FrontmatterError::NotText)?;
         // An empty line in place of the mark: the lines in errors are the ones of the file.
         let yaml = format!("\n{}", block(text)?);
-        let value: Value = serde_saphyr::from_str_with_options(&yaml, options()).map_err(|error| reason(&error))?;
+        let value = to_json(&yaml, options()).map_err(|error| reason(&error))?;
         let Value::Object(fields) = &value else { return Err(FrontmatterError::NotAMapping) };
         let field = |name| fields.get(name).and_then(Value::as_str).ok_or(FrontmatterError::Missing(name));
         let (name, description) = (field("name")?, field("description")?);
@@ -192,6 +193,55 @@ mod tests {
         });
         assert_eq!(serde_json::from_str::<Value>(frontmatter.as_json().as_str()).unwrap(), expected);
         assert_eq!((frontmatter.name(), frontmatter.description()), ("a-1", "D: d"));
+    }
+
+    /// YAML 1.2.2, section 10.3.2.
+    #[test]
+    fn numbers_are_read_by_the_core_schema() {
+        let text = |text: &str| Value::from(text);
+        for (written, expected) in [
+            ("7", Value::from(7)),
+            ("-12", Value::from(-12)),
+            ("+12", Value::from(12)),
+            ("017", Value::from(17)),
+            ("-007", Value::from(-7)),
+            ("00", Value::from(0)),
+            ("0o17", Value::from(15)),
+            ("0o18", text("0o18")),
+            ("0x1f", Value::from(31)),
+            ("0xFF", Value::from(255)),
+            ("0b11", text("0b11")),
+            ("0X1f", text("0X1f")),
+            ("-0x1f", text("-0x1f")),
+            ("+0o7", text("+0o7")),
+            ("18446744073709551615", Value::from(u64::MAX)),
+            ("-9223372036854775808", Value::from(i64::MIN)),
+            ("18446744073709551616", text("18446744073709551616")),
+            ("-9223372036854775809", text("-9223372036854775809")),
+            ("0x10000000000000000", text("0x10000000000000000")),
+            ("1.50", Value::from(1.5)),
+            (".5", Value::from(0.5)),
+            ("1e3", Value::from(1000.0)),
+            ("0e1", Value::from(0.0)),
+            ("1_000", text("1_000")),
+            ("1.2.3", text("1.2.3")),
+            ("2026-11-28", text("2026-11-28")),
+            ("'017'", text("017")),
+            ("\"0b11\"", text("0b11")),
+            ("!!str 017", text("017")),
+            ("!!int \"17\"", Value::from(17)),
+            ("true", Value::from(true)),
+            ("yes", text("yes")),
+            ("~", Value::Null),
+        ] {
+            // Also as an anchor, behind an alias, and next to the marks of a list.
+            let fields =
+                format!("name: a\ndescription: é\nx: {written} # 9\ny: [ {written},{written} ]\nz: [&z {written}, *z]");
+            let frontmatter = read(&fields).unwrap();
+            let found: Value = serde_json::from_str(frontmatter.as_json().as_str()).unwrap();
+            let pair = Value::from(vec![expected.clone(), expected.clone()]);
+            assert_eq!((&found["x"], &found["y"], &found["z"]), (&expected, &pair, &pair), "{written}");
+        }
     }
 
     #[test]

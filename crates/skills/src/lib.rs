@@ -14,6 +14,7 @@ mod serve;
 mod skill_file;
 mod skills;
 mod tree;
+mod yaml;
 
 pub use frontmatter::{Frontmatter, FrontmatterError};
 pub use layer::{SkillsLayer, WithSkills};
