@@ -1,6 +1,7 @@
 //! Starting `pmcp` the way a host does.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -16,6 +17,7 @@ pub struct Launch {
     env: Vec<(OsString, OsString)>,
     unset: Vec<OsString>,
     open_files: Option<u64>,
+    user: Option<u32>,
     program: PathBuf,
     sandbox: Sandbox,
 }
@@ -28,6 +30,7 @@ impl Sandbox {
             env: Vec::new(),
             unset: Vec::new(),
             open_files: None,
+            user: None,
             program: pmcp().to_owned(),
             sandbox: self.clone(),
         };
@@ -74,6 +77,12 @@ impl Launch {
         self
     }
 
+    /// Starts it as this user and group, which takes root.
+    pub fn user(mut self, id: u32) -> Self {
+        self.user = Some(id);
+        self
+    }
+
     /// Starts it with its three streams piped to a [`Host`].
     ///
     /// # Panics
@@ -95,6 +104,9 @@ impl Launch {
                 command
             }
         };
+        if let Some(id) = self.user {
+            command.uid(id).gid(id);
+        }
         command.args(self.args).current_dir(self.sandbox.path(""));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in self.unset {

@@ -1,10 +1,11 @@
 //! `--skills`: skills in folders, served in addition to the tools of a file (SEP-2640).
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Output;
 
-use protomcp_conformance::{Host, Sandbox, eventually};
-use rustix::process::Signal;
+use protomcp_conformance::{Host, Launch, Sandbox, eventually, pmcp};
+use rustix::process::{Signal, geteuid};
 use serde_json::{Value, json};
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -170,4 +171,42 @@ fn a_link_in_a_skill_is_left_out_with_a_warning() {
     host.stderr_with("not served as part of a skill: ");
     let error = host.refused("resources/read", &json!({"uri": "skill://acme/refunds/passwd"}));
     assert_eq!(error["code"], -32002, "{error}");
+}
+
+/// A user without rights and without files.
+const STRANGER: u32 = 65534;
+
+/// `pmcp` as a user whom the permissions of files bind: root reads everything.
+fn bound_by_permissions(sandbox: &Sandbox, words: &[&str]) -> Launch {
+    let launch = sandbox.pmcp(words).env("HOME", sandbox.path("")).without("XDG_CONFIG_HOME");
+    if !geteuid().is_root() {
+        return launch;
+    }
+    // The program may be in a folder that only root may enter, and so is the sandbox.
+    let program = sandbox.path("pmcp");
+    fs::hard_link(pmcp(), &program).or_else(|_| fs::copy(pmcp(), &program).map(drop)).expect("the program is copied");
+    let (runtime, work) = (sandbox.runtime(), sandbox.path(""));
+    let whole = runtime.parent().expect("it is a part of the sandbox");
+    for folder in [whole, work.as_path()] {
+        fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("it is ours");
+    }
+    chown(&runtime, Some(STRANGER), Some(STRANGER)).expect("root may do that");
+    launch.program(program).user(STRANGER)
+}
+
+#[test]
+fn an_unreadable_file_outside_of_skills_is_left_out() {
+    let sandbox = Sandbox::new();
+    skill(&sandbox, "refunds", "Refund a customer.");
+    write(&sandbox, "private.md", "not for everyone");
+    fs::set_permissions(sandbox.path("skills/private.md"), Permissions::from_mode(0o0)).expect("it is ours");
+    // An interpreter may be in a folder that only root may enter.
+    let tool = sandbox.write("tool", "#!/bin/sh\nexec sleep 600\n");
+    fs::set_permissions(tool, Permissions::from_mode(0o755)).expect("it is ours");
+    let host = bound_by_permissions(&sandbox, &["run", "tool", "--skills", "skills"]).start();
+    let log = host.stderr_with("serving 1 skill");
+    assert!(
+        log.contains("not served as part of a skill: ") && log.contains("private.md\": it may not be read"),
+        "{log}"
+    );
 }
