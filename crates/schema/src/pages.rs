@@ -75,8 +75,7 @@ impl Pages {
         let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
             return Ok(pages.first().cloned().unwrap_or(Page::EMPTY));
         };
-        let last =
-            cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_params(format!("invalid cursor {cursor:?}")))?;
+        let last = cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_cursor(cursor))?;
         let stored = pages.iter().position(|page| page.next.as_deref() == Some(cursor));
         match stored.and_then(|before| pages.get(before + 1)) {
             Some(page) => Ok(page.clone()),

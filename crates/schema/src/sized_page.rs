@@ -40,9 +40,7 @@ where
 {
     let last = match cursor.filter(|cursor| !cursor.is_empty()) {
         None => None,
-        Some(cursor) => Some(
-            cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_params(format!("invalid cursor {cursor:?}")))?,
-        ),
+        Some(cursor) => Some(cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_cursor(cursor))?),
     };
     let mut items = after(last.as_deref()).peekable();
     let (mut page, mut bytes, mut end) = (Vec::new(), 0, None);

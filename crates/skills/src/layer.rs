@@ -85,7 +85,7 @@ impl<S: Service> WithSkills<S> {
             // A service without resources.
             Err(error) if error.code == code::METHOD_NOT_FOUND => {
                 if let Some(cursor) = cursor {
-                    return Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}")));
+                    return Err(ErrorObject::invalid_cursor(&cursor));
                 }
                 Ok(joined(RawJson::EMPTY_ARRAY, skills.tree().resources(None)?)?.into())
             }

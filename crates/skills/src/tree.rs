@@ -7,7 +7,7 @@ use std::collections::btree_map::{BTreeMap, Range};
 use std::ops::Bound;
 
 use protomcp_schema::{Page, sized_page};
-use protomcp_types::{ErrorObject, JsonBuf, RawJson, Resource, array};
+use protomcp_types::{ErrorObject, JsonBuf, Quoted, RawJson, Resource, array};
 
 use crate::file_name::SKILL_FILE;
 use crate::frontmatter::Frontmatter;
@@ -64,7 +64,7 @@ impl SkillTree {
     pub fn get(&self, uri: &str) -> Result<RawJson, ErrorObject> {
         match self.skills.get(uri) {
             Some(frontmatter) => Ok(self.entry(uri, frontmatter)),
-            None => Err(ErrorObject::invalid_params(format!("no skill is served at {uri:?}"))),
+            None => Err(ErrorObject::invalid_params(format!("no skill is served at {}", Quoted(uri)))),
         }
     }
 
@@ -80,7 +80,7 @@ impl SkillTree {
     /// −32602 if there is no such folder, or for a cursor that no page has ended with.
     pub fn directory(&self, uri: &str, cursor: Option<&str>) -> Result<Page, ErrorObject> {
         if !self.folders.contains_key(uri) {
-            return Err(ErrorObject::invalid_params(format!("{uri:?} is not a folder of skills")));
+            return Err(ErrorObject::invalid_params(format!("{} is not a folder of skills", Quoted(uri))));
         }
         let prefix = format!("{uri}/");
         let is_child = |child: &str| !child[prefix.len()..].contains('/');

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json_buf::JsonBuf;
 use crate::output::Output;
+use crate::quoted::Quoted;
 use crate::raw::RawJson;
 use crate::version::ProtocolVersion;
 
@@ -77,7 +78,7 @@ impl ErrorObject {
     /// −32601, with the message `method not found: "<method>"`.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, format!("method not found: {method:?}"))
+        Self::new(code::METHOD_NOT_FOUND, format!("method not found: {}", Quoted(method)))
     }
 
     /// −32602: the parameters do not fit.
@@ -89,13 +90,19 @@ impl ErrorObject {
     /// −32602, with the message `unknown tool "<name>"`.
     #[must_use]
     pub fn unknown_tool(name: &str) -> Self {
-        Self::invalid_params(format!("unknown tool {name:?}"))
+        Self::invalid_params(format!("unknown tool {}", Quoted(name)))
     }
 
     /// −32602, with the message `unknown prompt "<name>"`.
     #[must_use]
     pub fn unknown_prompt(name: &str) -> Self {
-        Self::invalid_params(format!("unknown prompt {name:?}"))
+        Self::invalid_params(format!("unknown prompt {}", Quoted(name)))
+    }
+
+    /// −32602, with the message `invalid cursor "<cursor>"`.
+    #[must_use]
+    pub fn invalid_cursor(cursor: &str) -> Self {
+        Self::invalid_params(format!("invalid cursor {}", Quoted(cursor)))
     }
 
     /// −32603: an internal error, or overload.
@@ -133,9 +140,10 @@ impl ErrorObject {
     #[must_use]
     pub fn unsupported_version(requested: &str) -> Self {
         let supported: Vec<_> = ProtocolVersion::STATELESS.iter().map(|version| version.as_str()).collect();
-        Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, format!("unsupported protocol version {requested:?}")).with_data(
-            JsonBuf::object().value("supported", &supported).text("requested", requested).finish().into_raw(),
-        )
+        Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, format!("unsupported protocol version {}", Quoted(requested)))
+            .with_data(
+                JsonBuf::object().value("supported", &supported).text("requested", requested).finish().into_raw(),
+            )
     }
 
     /// −32002 with the URI as data, as the stateful revisions require (MCP 2025-11-25, server/resources). For

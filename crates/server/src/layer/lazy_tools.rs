@@ -130,7 +130,7 @@ impl<S: Service> WithLazyTools<S> {
                 Ok(ListToolsResult::new(shown.with_apps(&tools)?).into())
             }
             None | Some("") => Ok(ListToolsResult::new(shown.definitions.clone()).into()),
-            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
+            Some(cursor) => Err(ErrorObject::invalid_cursor(cursor)),
         }
     }
 

@@ -183,7 +183,7 @@ impl Tasks {
                 };
                 Ok(ListTasksResult::of(&records.iter().map(now_or_kept).collect::<Vec<_>>()))
             }
-            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
+            Some(cursor) => Err(ErrorObject::invalid_cursor(cursor)),
         }
     }
 

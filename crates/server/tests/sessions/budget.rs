@@ -277,9 +277,11 @@ fn the_bytes_of_other_answers_are_bounded() {
     play(Limits { max_outbound_bytes: 10_000, ..Limits::default() }, async |stage| {
         let mut host = stage.connect_with(100);
         host.steps(&["→ hello"]).await;
-        let method = "m".repeat(900);
+        // The error for an unknown resource has its URI.
+        let uri = "m".repeat(900);
         for id in 0..20 {
-            host.send(&full(&format!(r#"{{"id":{id},"method":"{method}"}}"#))).await;
+            let params = format!(r#"{{"uri":"{uri}"}}"#);
+            host.send(&full(&format!(r#"{{"id":{id},"method":"resources/read","params":{params}}}"#))).await;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(outbound(&stage) <= 8_000);
