@@ -36,6 +36,9 @@ pub enum KeyFileError {
         /// Its length.
         bytes: usize,
     },
+    /// All bytes of the file are zero, as in one that was made and never written.
+    #[error("{} has zero bytes only, and a key is random: head -c 32 /dev/urandom writes one", .0.display())]
+    Zero(PathBuf),
     /// The file has more than 65,536 bytes.
     #[error("{} has more than 65,536 bytes, the most for a key", .0.display())]
     TooLong(PathBuf),
@@ -58,6 +61,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, KeyFileError> {
     match secret.len() {
         bytes if bytes < MIN_SECRET => Err(KeyFileError::TooShort { path: path.into(), bytes }),
         bytes if bytes > MAX_SECRET => Err(KeyFileError::TooLong(path.into())),
+        _ if secret.iter().all(|byte| *byte == 0) => Err(KeyFileError::Zero(path.into())),
         _ => Ok(secret),
     }
 }
@@ -114,6 +118,20 @@ pub(crate) mod tests {
                 (outcome, _) => panic!("{length} {mode:o}: {:?}", outcome.map(|secret| secret.len())),
             }
         }
+    }
+
+    #[test]
+    fn zeros_are_not_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        write(&path, &[0; 64], 0o600);
+        let error = read(&path).unwrap_err().to_string();
+        assert!(
+            error.ends_with("key has zero bytes only, and a key is random: head -c 32 /dev/urandom writes one"),
+            "{error}"
+        );
+        write(&path, &[&[0; 63][..], &[1]].concat(), 0o600);
+        assert!(read(&path).is_ok());
     }
 
     #[test]
