@@ -204,7 +204,7 @@ fn an_unreadable_file_outside_of_skills_is_left_out() {
     let tool = sandbox.write("tool", "#!/bin/sh\nexec sleep 600\n");
     fs::set_permissions(tool, Permissions::from_mode(0o755)).expect("it is ours");
     let host = bound_by_permissions(&sandbox, &["run", "tool", "--skills", "skills"]).start();
-    let log = host.stderr_with("serving 1 skill");
+    let log = host.stderr_with("serving 1 skill\n");
     assert!(
         log.contains("not served as part of a skill: ") && log.contains("private.md\": it may not be read"),
         "{log}"

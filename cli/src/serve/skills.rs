@@ -16,6 +16,7 @@ pub(super) fn open(tool: &ToolFlags) -> Result<Option<Skills>, Failure> {
     let skills = Skills::load(folders).map_err(|error| Failure::usage(error.to_string()))?;
     match skills.tree().skills().count() {
         0 => tracing::warn!("--skills: no folder has a SKILL.md"),
+        1 => tracing::info!("serving 1 skill"),
         count => tracing::info!("serving {count} skills"),
     }
     let reload = match tool.watched_skills() {

@@ -49,7 +49,7 @@ pub enum FrontmatterError {
     /// A field is missing, or is not text.
     #[error("the frontmatter has no field {0} with a text")]
     Missing(&'static str),
-    /// The name breaks the rules of Agent Skills.
+    /// The name breaks the rules of Agent Skills. Of a long one it is the beginning.
     #[error(
         "the name {0:?} is not valid: use 1 to {max} lower-case letters, digits and single hyphens between them",
         max = MAX_NAME
@@ -74,7 +74,10 @@ impl Frontmatter {
         let field = |name| fields.get(name).and_then(Value::as_str).ok_or(FrontmatterError::Missing(name));
         let (name, description) = (field("name")?, field("description")?);
         if !is_skill_name(name) {
-            return Err(FrontmatterError::Name(name.chars().take(MAX_NAME).collect()));
+            let end = name.char_indices().nth(MAX_NAME).map(|(end, _)| end);
+            return Err(FrontmatterError::Name(
+                end.map_or_else(|| name.to_owned(), |end| format!("{}…", &name[..end])),
+            ));
         }
         if description.trim().is_empty() || description.chars().count() > MAX_DESCRIPTION {
             return Err(FrontmatterError::Description);
@@ -279,6 +282,9 @@ mod tests {
             let fields = format!("name: \"{name}\"\ndescription: d");
             assert!(matches!(read(&fields), Err(FrontmatterError::Name(_))), "{name}");
         }
+        let named = |name: &str| read(&format!("name: {name}\ndescription: d")).unwrap_err().to_string();
+        assert!(named(&long).contains(&format!("\"{}…\"", "a".repeat(MAX_NAME))), "{}", named(&long));
+        assert!(named("a--b").contains("\"a--b\""), "{}", named("a--b"));
         let wordy = format!("name: a\ndescription: {}", "é".repeat(MAX_DESCRIPTION + 1));
         for (fields, error) in [
             ("description: d", FrontmatterError::Missing("name")),

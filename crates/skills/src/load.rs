@@ -1,6 +1,7 @@
 //! Loads folders: each file is read once, hashed and kept, so that a later change on the disk cannot change the
 //! contents that a digest describes.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -51,6 +52,8 @@ struct Loader {
     names: usize,
     /// The bytes that were read.
     bytes: u64,
+    /// The path of each file, by its URI.
+    paths: HashMap<String, PathBuf>,
 }
 
 /// A folder on the way.
@@ -150,7 +153,8 @@ impl Loader {
         };
         self.bytes += contents.len() as u64;
         if name == SKILL_FILE {
-            let skill = Frontmatter::read(&contents).map_err(|why| LoadError::Frontmatter { path, why })?;
+            let skill =
+                Frontmatter::read(&contents).map_err(|why| LoadError::Frontmatter { path: path.clone(), why })?;
             if skill.name() != visited.name {
                 return Err(LoadError::Misnamed { path: visited.path.clone(), name: skill.name().to_owned() });
             }
@@ -159,10 +163,11 @@ impl Loader {
                 return Err(LoadError::TooManySkills);
             }
         }
-        match self.tree.files.insert(uri.clone(), SkillFile::new(uri.clone(), name, contents)) {
-            Some(_) => Err(LoadError::Duplicate { uri }),
-            None => Ok(()),
+        if let Some(first) = self.paths.insert(uri.clone(), path.clone()) {
+            return Err(LoadError::Duplicate { uri, first, second: path });
         }
+        self.tree.files.insert(uri.clone(), SkillFile::new(uri, name, contents));
+        Ok(())
     }
 
     fn omit(&mut self, path: PathBuf, why: Omitted) {

@@ -76,9 +76,17 @@ pub enum LoadError {
         path: PathBuf,
     },
     /// Two folders have the same file.
-    #[error("two of the folders have {uri}: serve one of them, or put the skills into folders with different names")]
+    #[error(
+        "{} and {} are both {uri}: serve one of them, or put the skills into folders with different names",
+        first.display(),
+        second.display()
+    )]
     Duplicate {
         /// The URI of both.
         uri: String,
+        /// The file of the folder that was loaded first.
+        first: PathBuf,
+        /// The file of the other one.
+        second: PathBuf,
     },
 }

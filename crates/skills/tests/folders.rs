@@ -87,7 +87,21 @@ fn folders_add_up_unless_they_have_the_same_file() {
     assert_eq!(uris(&both), ["skill://acme/a/SKILL.md", "skill://acme/b/SKILL.md"]);
     two.skill("acme/a");
     let error = SkillTree::load_all([one.root(), two.root()]).unwrap_err().to_string();
-    assert!(error.starts_with("two of the folders have skill://acme/a/SKILL.md: "), "{error}");
+    let [first, second] = [&one, &two].map(|scene| scene.path("acme/a/SKILL.md").display().to_string());
+    assert!(error.starts_with(&format!("{first} and {second} are both skill://acme/a/SKILL.md: ")), "{error}");
+}
+
+#[test]
+fn an_error_repeats_the_beginning_of_a_long_uri() {
+    let (tree, uri) = (SkillTree::default(), "x".repeat(1 << 20));
+    for error in [
+        tree.get(&uri).unwrap_err(),
+        tree.directory(&uri, None).unwrap_err(),
+        tree.list(Some(&uri)).unwrap_err(),
+        tree.resources(Some(&uri)).unwrap_err(),
+    ] {
+        assert!(error.message.len() < 300 && error.message.contains("xx…\""), "{}", error.message.len());
+    }
 }
 
 #[test]
