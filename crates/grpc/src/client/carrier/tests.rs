@@ -13,6 +13,7 @@ use protomcp_bufmcp::TcpServer;
 use tokio::io::{WriteHalf, duplex};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
 
 use super::*;
 
@@ -51,12 +52,15 @@ impl Scene {
         })
     }
 
-    /// Serves this scene; returns its address.
-    async fn listen(self: &Arc<Self>) -> String {
+    /// Serves this scene; returns a carrier to it, and its first connection.
+    async fn carrier(self: &Arc<Self>) -> (Carrier<TcpServer>, Channel) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         tokio::spawn(serve(Arc::clone(self), listener));
-        address
+        let way = Arc::new(TcpServer::new(&address));
+        let channel = connect(&*way).await.unwrap();
+        let origin = format!("http://{address}/").parse().unwrap();
+        (carrier(way, origin), channel)
     }
 }
 
@@ -138,13 +142,36 @@ fn carrier(way: Arc<TcpServer>, origin: Uri) -> Carrier<TcpServer> {
     }
 }
 
+/// A conversation with a server by way of a carrier.
 struct Conversation {
     reader: tokio::io::ReadHalf<DuplexStream>,
     writer: WriteHalf<DuplexStream>,
     input: BytesMut,
+    /// The task of the carrier.
+    running: JoinHandle<()>,
 }
 
 impl Conversation {
+    /// With a new carrier to this scene.
+    async fn with(scene: &Arc<Scene>) -> Self {
+        let (carrier, channel) = scene.carrier().await;
+        Self::begin(carrier, channel)
+    }
+
+    fn begin(carrier: Carrier<TcpServer>, channel: Channel) -> Self {
+        let (near, far) = duplex(1 << 16);
+        let running = tokio::spawn(carrier.run(channel, far));
+        let (reader, writer) = split(near);
+        Self { reader, writer, input: BytesMut::new(), running }
+    }
+
+    /// Closes it, and waits for its carrier.
+    async fn end(self) {
+        let Self { reader, writer, running, .. } = self;
+        drop((reader, writer));
+        running.await.unwrap();
+    }
+
     async fn send(&mut self, id: u64, body: &'static [u8]) {
         self.send_message(RawMessage { id, payload: 6, body: Bytes::from_static(body) }).await;
     }
@@ -172,16 +199,9 @@ impl Conversation {
 #[tokio::test]
 async fn calls_go_on_where_a_server_retires_a_connection() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
+    let (carrier, channel) = scene.carrier().await;
     let mut ended = channel.ended();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let carrier = carrier(way, origin);
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier.run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::begin(carrier, channel);
     conversation.send(2, b"slow").await;
     scene.waiting.acquire().await.unwrap().forget();
     scene.retire.notify_one();
@@ -196,22 +216,13 @@ async fn calls_go_on_where_a_server_retires_a_connection() {
     assert_eq!(scene.connections.load(Ordering::SeqCst), 2);
     scene.release.add_permits(1);
     assert_eq!(conversation.answer().await, (2, Bytes::from_static(b"slow")));
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 #[tokio::test]
 async fn the_server_sees_a_request_that_is_given_up() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let carrier = carrier(way, origin);
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier.run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::with(&scene).await;
     conversation.send(2, b"slow").await;
     conversation.send(3, b"slow").await;
     scene.waiting.acquire_many(2).await.unwrap().forget();
@@ -220,43 +231,27 @@ async fn the_server_sees_a_request_that_is_given_up() {
     scene.release.add_permits(1);
     assert_eq!(conversation.answer().await, (3, Bytes::from_static(b"slow")));
     assert_eq!(scene.given_up.available_permits(), 0);
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 #[tokio::test]
 async fn a_server_without_streams_is_asked_for_reports_once() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier(way, origin).run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::with(&scene).await;
     // Calls that want progress.
     for id in [2, 3] {
         conversation.send(id, b"\x80\x01\x01").await;
         assert_eq!(conversation.answer().await, (id, Bytes::from_static(b"\x80\x01\x01")));
     }
     assert_eq!(scene.streams.load(Ordering::SeqCst), 1);
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 /// Each `Listen` of this server ends after its first notice.
 #[tokio::test]
 async fn a_subscription_is_made_again_and_counts_as_changed() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier(way, origin).run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::with(&scene).await;
     let uri = Bytes::from_static(b"\x0a\x03a:b");
     conversation.send_message(RawMessage { id: 2, payload: 120, body: uri.clone() }).await;
     let subscribed = RawMessage { id: 2, payload: 121, body: Bytes::new() };
@@ -266,21 +261,13 @@ async fn a_subscription_is_made_again_and_counts_as_changed() {
     }
     conversation.send_message(RawMessage { id: 3, payload: 122, body: uri }).await;
     while conversation.message().await.id != 3 {}
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 #[tokio::test]
 async fn a_resource_that_is_gone_fails_no_other_one() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier(way, origin).run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::with(&scene).await;
     let (gone, other) = (Bytes::from_static(b"\x0a\x03a:b"), Bytes::from_static(b"\x0a\x03c:d"));
     conversation.send_message(RawMessage { id: 2, payload: 120, body: gone.clone() }).await;
     assert_eq!(conversation.message().await.payload, 121);
@@ -308,38 +295,25 @@ async fn a_resource_that_is_gone_fails_no_other_one() {
         assert_ne!(message.body, gone, "its change is heard of once");
     };
     assert_eq!(refused.payload, 12);
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 #[tokio::test]
 async fn a_call_that_may_have_run_is_not_made_again() {
     let scene = Scene::new();
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let (near, far) = duplex(1 << 16);
-    let running = tokio::spawn(carrier(way, origin).run(channel, far));
-    let (reader, writer) = split(near);
-    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    let mut conversation = Conversation::with(&scene).await;
     // A call named "run" that wants progress, of which the status follows the head.
     conversation.send(2, b"\x80\x01\x01\x0a\x03run").await;
     assert_eq!(conversation.message().await.payload, 12);
     assert_eq!(scene.streams.load(Ordering::SeqCst), 1);
-    drop(conversation);
-    running.await.unwrap();
+    conversation.end().await;
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_its_log_is_asked_once() {
     let scene = Scene::new();
     scene.is_silent.store(true, Ordering::SeqCst);
-    let address = scene.listen().await;
-    let way = Arc::new(TcpServer::new(&address));
-    let channel = connect(&*way).await.unwrap();
-    let origin = format!("http://{address}/").parse().unwrap();
-    let carrier = carrier(way, origin);
+    let (carrier, channel) = scene.carrier().await;
     let (heard, _hears) = mpsc::channel(1);
     // A call that wants log messages.
     let call = RawMessage { id: 2, payload: 7, body: Bytes::from_static(b"\x90\x01\x03") };
