@@ -2,7 +2,7 @@
 //!
 //! Each is one step of the store, with its clock, and has the keys of one session, so that it works in a cluster. A
 //! script is called by its digest (`EVALSHA`); a server that does not know it gets its text (`EVAL`), and knows it
-//! then.
+//! then. The text may be several files, one after the other.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -16,10 +16,10 @@ pub(crate) struct Script {
 }
 
 macro_rules! scripts {
-    ($($name:ident $file:literal)*) => {
+    ($($name:ident $($file:literal)+;)*) => {
         $(
             pub(crate) static $name: Script = {
-                const TEXT: &str = include_str!(concat!("scripts/", $file));
+                const TEXT: &str = concat!($(include_str!(concat!("scripts/", $file))),+);
                 Script { text: TEXT, digest: LazyLock::new(|| redis::Script::new(TEXT).get_hash().to_owned()) }
             };
         )*
@@ -27,22 +27,22 @@ macro_rules! scripts {
 }
 
 scripts! {
-    REGISTER "register.lua"
-    RENEW "renew.lua"
-    RESIGN "resign.lua"
-    LIVE "live.lua"
-    OPEN "open.lua"
-    CLAIM "claim.lua"
-    SAVE "save.lua"
-    RELEASE "release.lua"
-    CLOSE "close.lua"
-    TOUCH "touch.lua"
-    OPENED "opened.lua"
-    APPEND "append.lua"
-    ENDED "ended.lua"
-    REPLAY "replay.lua"
-    LOG "log.lua"
-    FORGET "forget.lua"
+    REGISTER "register.lua";
+    RENEW "renew.lua";
+    RESIGN "resign.lua";
+    LIVE "live.lua";
+    OPEN "open.lua";
+    CLAIM "claim.lua";
+    SAVE "save.lua";
+    RELEASE "release.lua";
+    CLOSE "close.lua";
+    TOUCH "touch.lua";
+    OPENED "token.lua" "opened.lua";
+    APPEND "token.lua" "append.lua";
+    ENDED "token.lua" "ended.lua";
+    REPLAY "replay.lua";
+    LOG "log.lua";
+    FORGET "forget.lua";
 }
 
 /// A script with its keys and arguments, or another command.
@@ -174,6 +174,17 @@ pub(crate) fn is_full(answer: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_write_to_a_log_checks_its_token_first() {
+        let check = include_str!("scripts/token.lua");
+        for script in [&OPENED, &APPEND, &ENDED] {
+            let own = script.text.strip_prefix(check).expect("it begins with the check");
+            assert!(own.starts_with("-- ") && own.ends_with("return 1\n") && !own.contains("'k'"), "{own}");
+        }
+        assert_eq!(OPENED.digest.len(), 40);
+        assert_ne!(*OPENED.digest, *ENDED.digest);
+    }
 
     #[test]
     fn a_call_is_sent_by_digest_or_as_text() {

@@ -2,13 +2,7 @@
 -- KEYS: session, log, events, requests, order
 -- ARGV: token, time to live in milliseconds, stream, number, sealed event, most events, most bytes, then the tags that
 --       the request which it answers may have
--- Returns 1, or 0: a later token is known.
-local token = tonumber(ARGV[1])
-local known = math.max(redis.call('HGET', KEYS[1], 'k') or 0, redis.call('HGET', KEYS[2], 'k') or 0)
-if token < known then
-  return 0
-end
-redis.call('HSET', KEYS[2], 'k', ARGV[1])
+-- Returns 1. It follows token.lua.
 local bytes = 0
 local last = redis.call('HGET', KEYS[2], 's' .. ARGV[3])
 local newest = last or redis.call('HGET', KEYS[2], 'n' .. ARGV[3])

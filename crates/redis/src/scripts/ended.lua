@@ -1,13 +1,7 @@
 -- Ends a stream: no process answers its requests.
 -- KEYS: session, log, events, requests, order
 -- ARGV: token, time to live in milliseconds, stream
--- Returns 1, or 0: a later token is known.
-local token = tonumber(ARGV[1])
-local known = math.max(redis.call('HGET', KEYS[1], 'k') or 0, redis.call('HGET', KEYS[2], 'k') or 0)
-if token < known then
-  return 0
-end
-redis.call('HSET', KEYS[2], 'k', ARGV[1])
+-- Returns 1. It follows token.lua.
 redis.call('HDEL', KEYS[2], 's' .. ARGV[3])
 local prefix = ARGV[3] .. ':'
 for _, field in ipairs(redis.call('HKEYS', KEYS[4])) do

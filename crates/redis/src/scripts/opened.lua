@@ -2,13 +2,7 @@
 -- KEYS: session, log, events, requests, order
 -- ARGV: token, time to live in milliseconds, stream, number of its last event, then for each request its tag and its
 --       sealed id
--- Returns 1, or 0: a later token is known.
-local token = tonumber(ARGV[1])
-local known = math.max(redis.call('HGET', KEYS[1], 'k') or 0, redis.call('HGET', KEYS[2], 'k') or 0)
-if token < known then
-  return 0
-end
-redis.call('HSET', KEYS[2], 'k', ARGV[1])
+-- Returns 1. It follows token.lua.
 if redis.call('HSETNX', KEYS[2], 's' .. ARGV[3], ARGV[4]) == 1 then
   for place = 5, #ARGV, 2 do
     redis.call('HSET', KEYS[4], ARGV[3] .. ':' .. ARGV[place], ARGV[place + 1])
