@@ -7,6 +7,7 @@ pub(crate) mod held;
 pub(crate) mod transport;
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -365,18 +366,19 @@ impl HttpSession {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// The session's task has ended: no more messages will be sent.
+    /// The session's task has ended: no more messages will be sent. A session that its server has ended goes on in another
+    /// process, once this one has given its lease back.
     fn close(&self) {
         if !self.is_here() {
             self.lose();
         }
-        let (wakers, is_lost) = {
+        let (wakers, is_over) = {
             let mut state = self.state();
-            state.ended = true;
+            let is_over = mem::replace(&mut state.ended, true) || self.version().is_none();
             state.inbox.clear();
-            (state.streams.close(), state.is_lost)
+            (state.streams.close(), is_over && !state.is_lost)
         };
-        if let Some(holding) = self.holding.as_ref().filter(|_| !is_lost) {
+        if let Some(holding) = self.holding.as_ref().filter(|_| is_over) {
             holding.close();
         }
         self.inbox_slots.close();

@@ -86,6 +86,7 @@ impl SessionSource {
             let left = match self.session.idle_for() {
                 Some(time) if time >= idle => {
                     tracing::info!("a session was not used for {idle:?}: closed");
+                    self.session.end();
                     return Poll::Ready(Ok(None));
                 }
                 Some(time) => idle.saturating_sub(time),

@@ -34,6 +34,18 @@ async fn a_session_goes_on_in_another_process() {
 }
 
 #[tokio::test]
+async fn a_session_goes_on_when_its_process_has_shut_down() {
+    let shared = Shared::new();
+    let (a, b) = (shared.replica("a").await, shared.replica("b").await);
+    let host = a.stage.host.hello("2025-11-25").await;
+    a.stage.service.shut_down();
+    in_time(a.stage.service.drained()).await.expect("its sessions end there");
+    in_time(a.keeper.resign()).await.expect("the lease is given back");
+    assert_eq!(a.keeper.holder(), None);
+    assert_eq!(b.host(&host).say(&call(1, "echo y")).await, (200, done(1, "y")));
+}
+
+#[tokio::test]
 async fn a_resumed_stream_has_each_event_once() {
     let shared = Shared::new();
     let (a, b) = (shared.replica("a").await, shared.replica("b").await);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +39,6 @@ pub struct LeaseKeeper {
     terms: LeaseTerms,
     held: watch::Receiver<Option<Held>>,
     stop: CancellationToken,
-    task: JoinHandle<()>,
 }
 
 /// The task.
@@ -64,8 +62,8 @@ impl LeaseKeeper {
         let stop = CancellationToken::new();
         let (next, outage) = (LeaseName::first(node), Outage::default());
         let keeper = Keeper { store: Arc::clone(&store), next, terms, outage, held: sender };
-        let task = tokio::spawn(keeper.run(stop.clone()));
-        Self { store, terms, held, stop, task }
+        tokio::spawn(keeper.run(stop.clone()));
+        Self { store, terms, held, stop }
     }
 
     /// The store of the leases.
@@ -112,12 +110,13 @@ impl LeaseKeeper {
         }
     }
 
-    /// Gives the lease back, which frees the sessions of this process. Waits for the store, for a twentieth of the
-    /// lease at most.
-    pub async fn resign(mut self) {
+    /// Gives the lease back, which frees the sessions of this process: there is no other lease after it. Waits for the
+    /// store, for a twentieth of the lease at most.
+    pub async fn resign(&self) {
         self.stop.cancel();
-        // A task that has panicked has no lease to give back.
-        drop((&mut self.task).await);
+        let mut held = self.held.clone();
+        // The task has the sender until it ends.
+        while held.changed().await.is_ok() {}
     }
 }
 
