@@ -65,6 +65,11 @@ mod settings;
 mod settings_file;
 pub(crate) mod shown_url;
 mod skills;
+#[cfg(feature = "redis")]
+pub(crate) mod store;
+#[cfg(all(feature = "http", not(feature = "redis")))]
+#[path = "args/store/none.rs"]
+pub(crate) mod store;
 #[cfg(feature = "proto-mcp")]
 pub(crate) mod tcp;
 pub(crate) mod test;

@@ -25,6 +25,11 @@ pub(crate) mod playground;
 mod questions;
 mod run;
 mod service_manager;
+#[cfg(feature = "redis")]
+mod shared_sessions;
+#[cfg(all(feature = "http", not(feature = "redis")))]
+#[path = "serve/shared_sessions/none.rs"]
+mod shared_sessions;
 mod skills;
 #[cfg(feature = "http")]
 mod socket_activation;

@@ -67,6 +67,7 @@ mod reference;
 mod registries;
 mod reload;
 mod reload_storm;
+mod replicas;
 mod resources;
 mod runtimes;
 mod rust_sdk;

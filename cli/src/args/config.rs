@@ -1,6 +1,6 @@
 //! `pmcp config show`: the settings of a command line, each with its origin.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 #[cfg(feature = "upstream")]
 use std::path::PathBuf;
@@ -11,6 +11,7 @@ use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
 use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, tool_file, variable_of};
 use crate::args::settings_file::FILE;
+use crate::args::shown_url::shown;
 #[cfg(feature = "upstream")]
 use crate::args::upstream_config::check_readable;
 use crate::exit::Failure;
@@ -92,10 +93,15 @@ fn is_config(word: &OsString) -> bool {
     word.to_str().is_some_and(|word| word == "--config" || word.starts_with("--config="))
 }
 
+/// The flag whose value is a URL that may have a password.
+const STORE: &str = "store";
+
 /// The name of a flag, its value and its origin.
 fn row(name: &str, id: &str, plain: &ArgMatches, all: &ArgMatches, settings: &Settings) -> [String; 3] {
     let values = all.get_raw(id).into_iter().flatten();
-    let value = values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ");
+    let value = values.map(OsStr::to_string_lossy);
+    let value = value.map(|value| if name == STORE { shown(&value) } else { value.into_owned() });
+    let value = value.collect::<Vec<_>>().join(", ");
     let origin = match settings.origin(name, plain.value_source(id)) {
         Origin::CommandLine => format!("--{name}"),
         Origin::Variable(variable) => variable,

@@ -12,6 +12,7 @@ use protomcp_server::RequestStateKeys;
 use super::exposure::{Exposure, Protection, beyond_this_machine};
 use super::oauth::{self, OAuthFlags, OAuthOptions};
 use super::sessions::HttpSessionFlags;
+use super::store::Store;
 #[cfg(feature = "proto-mcp")]
 use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
@@ -137,8 +138,8 @@ impl Protocols {
     pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
-            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file"]),
-            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file"]),
+            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file", "--store"]),
+            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file", "--store"]),
         };
         match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),
@@ -160,6 +161,8 @@ pub(crate) struct HttpOptions {
     pub(crate) public_url: Option<String>,
     /// The keys for states of requests that other processes have as well.
     pub(crate) state_keys: Option<RequestStateKeys>,
+    /// The sessions that other servers share.
+    pub(crate) store: Option<Store>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -267,6 +270,7 @@ impl Http {
             oauth,
             public_url: self.public_url,
             state_keys: self.sessions.state_keys()?,
+            store: self.sessions.store()?,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })

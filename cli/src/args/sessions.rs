@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_server::RequestStateKeys;
 
+use crate::args::store::Store;
 use crate::args::values::time;
 use crate::exit::Failure;
 
@@ -25,12 +26,22 @@ pub(super) struct HttpSessionFlags {
     /// process alone]
     #[arg(long, value_name = "FILE")]
     sealing_key_file: Vec<PathBuf>,
+
+    /// Redis or Valkey that several servers share, such as rediss://HOST/0: when a server ends, another one takes its
+    /// sessions over; needs --sealing-key-file. A URL with a password belongs into the variable PMCP_STORE
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 impl HttpSessionFlags {
     /// The most concurrent sessions.
     pub(super) fn max(&self) -> usize {
         usize::try_from(self.max_sessions).unwrap_or(usize::MAX)
+    }
+
+    /// The store, if there is one.
+    pub(super) fn store(&self) -> Result<Option<Store>, Failure> {
+        self.store.as_ref().map(|url| Store::new(url, &self.sealing_key_file, self.session_idle)).transpose()
     }
 
     /// The keys of the files; `None`: there are none.

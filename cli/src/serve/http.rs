@@ -29,6 +29,7 @@ use crate::serve::listeners::{self, Listeners};
 use crate::serve::live;
 use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::shared_sessions::SharedSessions;
 use crate::serve::terms::Terms;
 
 /// The time in which connections must close after the last call.
@@ -57,7 +58,7 @@ pub(super) async fn serve(
             let builder = state_keys.into_iter().fold(builder, protomcp_bridge::Builder::state_keys);
             let (bridge, starting) = recorded(builder, front.recorder.as_ref()).launch();
             console.serve(bridge.server());
-            let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
+            let Serving { service, readiness, listeners, shared } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
             let on_ready = move || {
@@ -71,6 +72,7 @@ pub(super) async fn serve(
             // After a second signal the calls have failed with their process, and their answers are sent.
             let run = run.on_stopped(move || service.shut_down());
             let outcome = run.serve(console.with_calls(all(listeners), drain_timeout)).await;
+            shared.leave().await;
             outcome.map_err(|error| failure(&error))
         }
         #[cfg(feature = "upstream")]
@@ -82,7 +84,7 @@ pub(super) async fn serve(
             let gateway = gateway::open(&servers, &remote, with_keys, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
-            let Serving { readiness, listeners, .. } = front.serve(&server, None);
+            let Serving { readiness, listeners, shared, .. } = front.serve(&server, None);
             tracing::info!("serving over HTTP, as a gateway to {}", servers.names());
             readiness.set_ready();
             console.ready()();
@@ -92,7 +94,9 @@ pub(super) async fn serve(
                 draining();
             };
             let serving = console.with_calls(all(listeners), drain_timeout);
-            gateway::serve(gateway, serving, signals, on_drain).await.map_err(Failure::failed)
+            let outcome = gateway::serve(gateway, serving, signals, on_drain).await;
+            shared.leave().await;
+            outcome.map_err(Failure::failed)
         }
     }
 }
@@ -108,6 +112,7 @@ struct Front {
     url: String,
     /// The trace, if one is written.
     recorder: Option<Recorder>,
+    shared: SharedSessions,
 }
 
 /// The listeners at work.
@@ -115,6 +120,7 @@ struct Serving {
     service: StreamableHttp,
     readiness: Readiness,
     listeners: JoinSet<io::Result<()>>,
+    shared: SharedSessions,
 }
 
 impl Front {
@@ -144,11 +150,13 @@ impl Front {
         // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.
         let is_old = http.protocols.has_streamable_http();
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
-        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None })
+        let (shared, shared_config) = SharedSessions::join(http.store.take(), http.config).await?;
+        http.config = shared_config;
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None, shared })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
-        let Self { http, sockets, monitoring, config, terms, url, recorder } = self;
+        let Self { http, sockets, monitoring, config, terms, url, recorder, shared } = self;
         #[cfg(feature = "proto-mcp")]
         let carriers = Carriers::new(terms.over_http(server.clone(), http.config.limits.max_body), &http);
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
@@ -183,7 +191,7 @@ impl Front {
             listeners.spawn(pages.into_future());
         }
         tracing::info!("listening on {url}");
-        Serving { service, readiness, listeners }
+        Serving { service, readiness, listeners, shared }
     }
 }
 

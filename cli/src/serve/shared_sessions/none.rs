@@ -1,0 +1,21 @@
+//! Sessions of a build without stores: this server has them alone.
+
+use protomcp_http::Config;
+
+use crate::args::store::Store;
+use crate::exit::Failure;
+
+/// There are none.
+#[derive(Debug)]
+pub(super) struct SharedSessions;
+
+impl SharedSessions {
+    pub(super) async fn join(store: Option<Store>, config: Config) -> Result<(Self, Config), Failure> {
+        match store {
+            Some(store) => match store {},
+            None => Ok((Self, config)),
+        }
+    }
+
+    pub(super) async fn leave(self) {}
+}

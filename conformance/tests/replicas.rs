@@ -1,0 +1,191 @@
+//! Several `pmcp` that share their sessions in a store: a real `redis-server`, in front of real processes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+use protomcp_conformance::{Reply, Sandbox, Web, eventually};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+/// A `redis-server` on a socket in its own folder, which is killed at the end.
+struct Redis {
+    process: Child,
+    sandbox: Sandbox,
+}
+
+impl Redis {
+    fn start() -> Self {
+        let sandbox = Sandbox::new();
+        Self { process: run(&sandbox), sandbox }
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.sandbox.path("s").display())
+    }
+
+    fn stop(&mut self) {
+        self.process.kill().expect("it is a child");
+        self.process.wait().expect("it is a child");
+    }
+
+    fn start_again(&mut self) {
+        self.process = run(&self.sandbox);
+    }
+
+    /// A server that shares its sessions there, and its key.
+    fn replica(&self) -> Web {
+        let key = self.sandbox.path("key");
+        if !key.exists() {
+            self.sandbox.write("key", [7; 32]);
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is our file");
+        }
+        let flags = ["--transport", "http", "--sealing-key-file", &key.to_string_lossy()];
+        Web::start_with("py/basics.py", &flags, &[("PMCP_STORE", &self.url())])
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        // It may have been stopped.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn run(sandbox: &Sandbox) -> Child {
+    let socket = sandbox.path("s");
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("redis-server starts");
+    eventually("redis-server listens", || {
+        let ended = process.try_wait().expect("it is a child");
+        assert!(ended.is_none(), "redis-server has ended: {ended:?}");
+        UnixStream::connect(&socket).ok()
+    });
+    process
+}
+
+/// Sends requests of this session from here on, or of none.
+fn in_session(server: &mut Web, session: Option<&str>) {
+    server.forget("mcp-session-id");
+    if let Some(session) = session {
+        server.carry("mcp-session-id", session);
+    }
+}
+
+fn initialize(server: &Web) -> Reply {
+    server.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+    }}))
+}
+
+/// Opens a session; returns its id.
+fn open(server: &Web) -> String {
+    initialize(server).header("mcp-session-id").expect("a session is opened").to_owned()
+}
+
+fn text(reply: &Reply) -> Value {
+    reply.json()["result"]["content"][0]["text"].clone()
+}
+
+fn echo(server: &Web, words: &str) -> Reply {
+    server.call("echo", &json!({"text": words}))
+}
+
+#[test]
+fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
+    let redis = Redis::start();
+    let (a, mut b, mut c) = (redis.replica(), redis.replica(), redis.replica());
+    let session = open(&a);
+    for server in [&mut b, &mut c] {
+        in_session(server, Some(&session));
+    }
+    let elsewhere = echo(&b, "too early");
+    assert_eq!((elsewhere.status, elsewhere.header("retry-after")), (503, Some("1")), "{elsewhere:?}");
+
+    a.process().signal(Signal::TERM);
+    assert!(a.process().exit().success());
+    assert_eq!(text(&echo(&b, "after the end")), "after the end");
+
+    b.process().signal(Signal::KILL);
+    b.process().exit();
+    // The lease of a server that was killed runs out after ten seconds.
+    let answer =
+        eventually("the session goes on", || Some(echo(&c, "after a kill")).filter(|reply| reply.status != 503));
+    assert_eq!(text(&answer), "after a kill");
+
+    // It ends everywhere with its client's request.
+    assert_eq!(c.send("DELETE", "/mcp", &[], "").status, 204);
+    let mut d = redis.replica();
+    in_session(&mut d, Some(&session));
+    eventually("the session has ended", || (echo(&d, "after the session").status == 404).then_some(()));
+}
+
+#[test]
+fn without_the_store_requests_without_sessions_are_served() {
+    let mut redis = Redis::start();
+    let mut server = redis.replica();
+    let session = open(&server);
+    redis.stop();
+
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "conformance", "version": "1"},
+    });
+    let params = json!({"name": "echo", "arguments": {"text": "stateless"}, "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "echo")];
+    assert_eq!(text(&server.send("POST", "/mcp", &headers, &call)), "stateless");
+    let refused = initialize(&server);
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+
+    // An empty store does not know the session; a new one is opened.
+    redis.start_again();
+    let opened =
+        eventually("the store is used again", || Some(initialize(&server)).filter(|reply| reply.status == 200));
+    assert_ne!(opened.header("mcp-session-id"), Some(session.as_str()));
+    in_session(&mut server, opened.header("mcp-session-id"));
+    assert_eq!(text(&echo(&server, "again")), "again");
+}
+
+#[test]
+fn a_store_that_does_not_answer_ends_the_start() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.copy("py/basics.py");
+    sandbox.write("key", [7; 32]);
+    fs::set_permissions(sandbox.path("key"), fs::Permissions::from_mode(0o600)).expect("it is our file");
+    // Nothing listens on port 1 of an address that no other program uses.
+    let port = 1;
+    let launch = sandbox.pmcp(&["run"]).arg(&file).arg("--transport").arg("http").arg("--port").arg("0");
+    let launch = launch.arg("--sealing-key-file").arg(sandbox.path("key"));
+    let host = launch.env("PMCP_STORE", format!("redis://zoe:hunter2@127.64.0.1:{port}/0")).start();
+    assert_eq!(host.exit().code(), Some(1));
+    let said = host.stderr();
+    assert!(said.contains(&format!("the store of --store: redis://127.64.0.1:{port}/0 cannot be reached")), "{said}");
+    assert!(!said.contains("hunter2") && !said.contains("zoe"), "{said}");
+}
+
+#[test]
+fn the_settings_show_no_password_of_the_store() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let words = [
+        "config",
+        "show",
+        "run",
+        "basics.py",
+        "--transport",
+        "http",
+        "--store",
+        "redis://ann:hunter2@a/0?pass=hunter2",
+    ];
+    let output = sandbox.pmcp(&words).command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let row = text.lines().find(|line| line.starts_with("store ")).unwrap_or_else(|| panic!("no row in {text}"));
+    let columns: Vec<_> = row.split_whitespace().collect();
+    assert_eq!(columns, ["store", "redis://a/0", "--store"], "{text}");
+}
