@@ -2,7 +2,8 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `leases` | sorted set | names of leases by their end in milliseconds since 1970 |
+//! | `{leases}` | sorted set | names of leases by their end in milliseconds since 1970 |
+//! | `{leases}:urls` | hash | the sealed addresses of processes, by the names of their leases |
 //! | `s:{S}` | hash | the session: `h` its holder, `k` its token, `v` the version of its state, `d` its sealed state |
 //! | `l:{S}` | hash | its log: `k` the latest token that wrote, `b` bytes of events, `sN` and `nN` |
 //! | `e:{S}` | hash | its sealed events by stream and number, so that a client's stream is read without the others |
@@ -14,7 +15,7 @@
 //! A session that was closed has `x` alone, for a minute.
 //!
 //! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
-//! session in one slot of a cluster.
+//! session in one slot of a cluster, and the keys of the leases.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -60,7 +61,14 @@ impl KeyNames {
     }
 
     pub(crate) fn leases(&self) -> String {
-        format!("{}leases", self.prefix)
+        format!("{}{{leases}}", self.prefix)
+    }
+
+    /// The leases, and the addresses of their processes, in one slot of a cluster.
+    pub(crate) fn leases_and_addresses(&self) -> Vec<String> {
+        let leases = self.leases();
+        let addresses = format!("{leases}:urls");
+        vec![leases, addresses]
     }
 
     pub(crate) fn of(&self, session: &SessionName) -> SessionKeys {
@@ -86,6 +94,8 @@ mod tests {
         // The SHA-256 of `abc` begins with ba7816bf8f01cfea414140de5dae2223 (FIPS 180-2, B.1).
         let keys = KeyNames::new("pmcp:".to_owned()).of(&SessionName::of("abc"));
         assert_eq!(keys.all(), ["s", "l", "e", "q", "o"].map(|kind| format!("pmcp:{kind}:{{ungWv48Bz-pBQUDeXa4iIw}}")));
+        let leases = KeyNames::new("pmcp:".to_owned()).leases_and_addresses();
+        assert_eq!(leases, ["pmcp:{leases}", "pmcp:{leases}:urls"]);
         assert_ne!(SessionName::of("abc"), SessionName::of("abd"));
     }
 }

@@ -78,6 +78,14 @@ impl LeaseStore for RedisLeases {
         Box::pin(self.access.renew(lease, ttl))
     }
 
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool> {
+        Box::pin(self.access.announce(lease, address))
+    }
+
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        Box::pin(self.access.address(lease))
+    }
+
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
         Box::pin(self.access.resign(lease))
     }
@@ -115,7 +123,7 @@ impl LeaseStore for RedisLeases {
 
 impl Access {
     async fn register(&self, lease: &LeaseName, ttl: Duration) -> Result<bool, StoreError> {
-        let call = script::REGISTER.call(vec![self.names.leases()]).arg(lease.to_string());
+        let call = script::REGISTER.call(self.names.leases_and_addresses()).arg(lease.to_string());
         let call = call.arg(millis(ttl)).arg(self.expiry()).arg(MAX_LEASES);
         let is_new: bool = self.connection.query(call, self.connection.deadline()).await?;
         if is_new {
@@ -125,7 +133,7 @@ impl Access {
     }
 
     async fn renew(&self, lease: &LeaseName, ttl: Duration) -> Result<bool, StoreError> {
-        let call = script::RENEW.call(vec![self.names.leases()]).arg(lease.to_string());
+        let call = script::RENEW.call(self.names.leases_and_addresses()).arg(lease.to_string());
         let call = call.arg(millis(ttl)).arg(self.expiry());
         let runs: bool = self.connection.query(call, self.connection.deadline()).await?;
         if !runs {
@@ -134,9 +142,32 @@ impl Access {
         Ok(runs)
     }
 
+    async fn announce(&self, lease: &LeaseName, address: &str) -> Result<bool, StoreError> {
+        // An address belongs to a lease, and is sealed as a value of a session with the name of the lease.
+        let name = lease.to_string();
+        let session = SessionName::of(&name);
+        let sealed = self.seal.keys().seal(&session, &self.address_field(), FencingToken::FIRST, address.as_bytes());
+        let call = script::ANNOUNCE.call(self.names.leases_and_addresses()).arg(name).arg(sealed);
+        self.connection.query(call, self.connection.deadline()).await
+    }
+
+    async fn address(&self, lease: &LeaseName) -> Result<Option<Arc<str>>, StoreError> {
+        let name = lease.to_string();
+        let session = SessionName::of(&name);
+        let call = script::ADDRESS.call(self.names.leases_and_addresses()).arg(name);
+        let sealed: Option<Vec<u8>> = self.connection.query(call, self.connection.deadline()).await?;
+        let address = sealed.and_then(|sealed| self.seal.open(&session, &self.address_field(), &sealed));
+        Ok(address.and_then(|address| String::from_utf8(address).ok()).map(Arc::from))
+    }
+
+    /// The name of an address where it is sealed.
+    fn address_field(&self) -> String {
+        format!("{} address", self.names.leases())
+    }
+
     async fn resign(&self, lease: &LeaseName) -> Result<(), StoreError> {
         self.held.ended(lease);
-        let call = script::RESIGN.call(vec![self.names.leases()]).arg(lease.to_string());
+        let call = script::RESIGN.call(self.names.leases_and_addresses()).arg(lease.to_string());
         self.connection.query::<bool>(call, self.connection.deadline()).await?;
         Ok(())
     }

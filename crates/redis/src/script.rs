@@ -31,6 +31,8 @@ scripts! {
     RENEW "renew.lua";
     RESIGN "resign.lua";
     LIVE "live.lua";
+    ANNOUNCE "announce.lua";
+    ADDRESS "address.lua";
     OPEN "open.lua";
     CLAIM "claim.lua";
     SAVE "save.lua";

@@ -53,6 +53,7 @@ pub(crate) async fn append_as(stores: &RedisStores, token: FencingToken, key: Ev
 async fn fill(stores: &RedisStores) {
     let (leases, name) = (stores.leases(), lease("visible-node"));
     assert_eq!(leases.register(&name, LONG).await, Ok(true));
+    assert_eq!(leases.announce(&name, "http://hunter2.example/").await, Ok(true));
     assert_eq!(leases.open(SESSION, &name).await, Ok(Claim::Granted(FencingToken::FIRST, None)));
     assert_eq!(leases.save(SESSION, FencingToken::FIRST, &snapshot()).await, Ok(true));
     let (request, event) = (RequestId::from("hunter2-request"), vec![Bytes::from("data: hunter2-event\n\n")]);
@@ -67,7 +68,7 @@ async fn a_store_shows_neither_ids_nor_contents() {
     let stores = connect(&server, "secret").await;
     fill(&stores).await;
     let keys = server.keys();
-    assert_eq!(keys.len(), 6, "leases, session, log, events, requests and order: {keys:?}");
+    assert_eq!(keys.len(), 7, "leases, addresses, session, log, events, requests and order: {keys:?}");
     let values: Vec<Vec<u8>> = keys.iter().map(|key| server.ask(&["DUMP", key])).collect();
     let has = |text: &str| {
         let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
@@ -98,7 +99,7 @@ async fn stores_with_a_prefix_share_nothing() {
     fill(&other).await;
     assert!(server.keys().iter().all(|key| key.starts_with("tools:")), "{:?}", server.keys());
     fill(&stores).await;
-    assert_eq!(server.keys().len(), 12);
+    assert_eq!(server.keys().len(), 14);
 }
 
 /// A value is bound to its key, and the prefix is a part of it.

@@ -25,8 +25,8 @@ const MANY: usize = 20;
 
 /// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed:
 /// its process holds nothing then, and gets no session until it has registered again. The state that a holder has saved
-/// is there for the next one.
-/// The store must have room for 32 leases and four sessions, and keep a session without a holder for a minute.
+/// is there for the next one. The address of a process is known while its lease runs.
+/// The store must have room for 64 leases and four sessions, and keep a session without a holder for a minute.
 ///
 /// It waits for the end of a lease of half a second.
 ///
@@ -34,6 +34,7 @@ const MANY: usize = 20;
 /// When the store does not answer, or not as it should.
 pub async fn lease_store(store: &dyn LeaseStore) {
     names(store).await;
+    addresses(store).await;
     holders(store).await;
     resigned(store).await;
     run_out(store).await;
@@ -57,6 +58,23 @@ async fn names(store: &dyn LeaseStore) {
     assert!(get(store.register(&next, LONG)).await, "its process has another name");
     assert!(!get(store.renew(&name, LONG)).await && get(store.renew(&next, LONG)).await, "it is another lease");
     get(store.resign(&next)).await;
+}
+
+async fn addresses(store: &dyn LeaseStore) {
+    let (name, silent) = (first("addresses-a"), live(store, "addresses-b").await);
+    assert!(!get(store.announce(&name, "http://a.example/")).await, "it has not registered");
+    assert!(get(store.register(&name, LONG)).await);
+    assert_eq!(get(store.address(&name)).await, None, "it has announced none");
+    for address in ["http://a.example/", "https://192.0.2.1:8443/mcp"] {
+        assert!(get(store.announce(&name, address)).await && get(store.renew(&name, LONG)).await);
+        assert_eq!(get(store.address(&name)).await.as_deref(), Some(address));
+    }
+    assert_eq!(get(store.address(&silent)).await, None, "it is another process");
+    assert_eq!(get(store.address(&name.successor())).await, None, "it is another lease");
+    get(store.resign(&name)).await;
+    assert_eq!(get(store.address(&name)).await, None, "it has given its lease back");
+    assert!(!get(store.announce(&name, "http://a.example/")).await, "it has given its lease back");
+    get(store.resign(&silent)).await;
 }
 
 async fn holders(store: &dyn LeaseStore) {

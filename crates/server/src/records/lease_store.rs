@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::future::ready;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::records::claim::{Claim, FencingToken};
@@ -37,6 +37,13 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
 
     /// Renews a lease, for this time from now on, a year at most. Returns false if it has run out.
     fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
+
+    /// The other processes reach the process with this lease at this URL, which replaces an earlier one. Returns false if
+    /// the lease has run out. The store should not show the URL to those who can read it.
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool>;
+
+    /// The URL of the process with this lease; `None`: it has announced none, or the lease has run out.
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>>;
 
     /// Ends a lease, which frees the sessions of its process.
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()>;
@@ -90,6 +97,14 @@ impl LeaseStore for MemoryLeases {
 
     fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
         answer(self.table().renew(lease, ttl, now()))
+    }
+
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool> {
+        answer(self.table().announce(lease, address, now()))
+    }
+
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        answer(self.table().address(lease, now()))
     }
 
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {

@@ -5,6 +5,7 @@
 //! process that was found dead stays dead, however late its requests arrive.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::records::claim::{Claim, FencingToken};
@@ -23,6 +24,8 @@ pub(crate) struct LeaseTable {
     keep: Duration,
     /// Leases by name, each with its end.
     leases: HashMap<LeaseName, Instant>,
+    /// The addresses of the leases that have one.
+    addresses: HashMap<LeaseName, Arc<str>>,
     sessions: HashMap<Box<str>, Holding>,
 }
 
@@ -44,7 +47,8 @@ enum Holder {
 
 impl LeaseTable {
     pub(crate) fn new(max_sessions: usize, keep: Duration) -> Self {
-        Self { max_sessions, keep: keep.min(LONGEST), leases: HashMap::new(), sessions: HashMap::new() }
+        let (leases, addresses, sessions) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { max_sessions, keep: keep.min(LONGEST), leases, addresses, sessions }
     }
 
     /// Grants a lease. `false`: its name has been used, or there are too many leases.
@@ -63,8 +67,23 @@ impl LeaseTable {
         until.map(|until| *until = now + ttl.min(LONGEST)).is_some()
     }
 
+    /// Keeps the address of a process. `false`: the lease has run out.
+    pub(crate) fn announce(&mut self, lease: &LeaseName, address: &str, now: Instant) -> bool {
+        let runs = self.runs(lease, now);
+        if runs {
+            self.addresses.insert(lease.clone(), address.into());
+        }
+        runs
+    }
+
+    /// The address of a process whose lease runs, if it has announced one.
+    pub(crate) fn address(&self, lease: &LeaseName, now: Instant) -> Option<Arc<str>> {
+        self.addresses.get(lease).filter(|_| self.runs(lease, now)).cloned()
+    }
+
     /// Ends a lease.
     pub(crate) fn resign(&mut self, lease: &LeaseName, now: Instant) {
+        self.addresses.remove(lease);
         if let Some(until) = self.leases.get_mut(lease) {
             *until = now.min(*until);
         }
@@ -149,6 +168,8 @@ impl LeaseTable {
         let (leases, keep) = (&self.leases, self.keep);
         self.sessions.retain(|_, holding| free_since(leases, holding, now).is_none_or(|since| now < since + keep));
         self.leases.retain(|_, until| now < *until + keep);
+        let leases = &self.leases;
+        self.addresses.retain(|lease, _| leases.contains_key(lease));
     }
 }
 

@@ -46,6 +46,8 @@ struct Keeper {
     store: Arc<dyn LeaseStore>,
     /// The name of the next lease.
     next: LeaseName,
+    /// The URL of this process, for the other ones.
+    address: Option<Arc<str>>,
     terms: LeaseTerms,
     outage: Outage,
     held: watch::Sender<Option<Held>>,
@@ -58,10 +60,23 @@ impl LeaseKeeper {
     /// Outside of a runtime of tokio.
     #[must_use]
     pub fn start(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms) -> Self {
+        Self::begin(store, node, terms, None)
+    }
+
+    /// Like [`LeaseKeeper::start`]: the other processes reach this one at this URL ([`LeaseStore::announce`]).
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
+    #[must_use]
+    pub fn start_at(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms, url: impl Into<Arc<str>>) -> Self {
+        Self::begin(store, node, terms, Some(url.into()))
+    }
+
+    fn begin(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms, address: Option<Arc<str>>) -> Self {
         let (sender, held) = watch::channel(None);
         let stop = CancellationToken::new();
         let (next, outage) = (LeaseName::first(node), Outage::default());
-        let keeper = Keeper { store: Arc::clone(&store), next, terms, outage, held: sender };
+        let keeper = Keeper { store: Arc::clone(&store), next, address, terms, outage, held: sender };
         tokio::spawn(keeper.run(stop.clone()));
         Self { store, terms, held, stop }
     }
@@ -144,8 +159,7 @@ impl Keeper {
             let name = self.next.clone();
             self.next = name.successor();
             let sent = lease_now();
-            let granted = self.limited(self.store.register(&name, self.terms.ttl())).await;
-            match granted {
+            match self.register(&name).await {
                 Ok(true) => {
                     self.succeeded();
                     tracing::debug!(%name, "a lease begins");
@@ -160,6 +174,15 @@ impl Keeper {
                 Err(_) => self.failed(),
             }
             sleep(self.wait()).await;
+        }
+    }
+
+    /// Asks for a lease, and says where this process is.
+    async fn register(&self, name: &LeaseName) -> Result<bool, StoreError> {
+        let granted = self.limited(self.store.register(name, self.terms.ttl())).await;
+        match (granted, &self.address) {
+            (Ok(true), Some(address)) => self.limited(self.store.announce(name, address)).await,
+            (granted, _) => granted,
         }
     }
 

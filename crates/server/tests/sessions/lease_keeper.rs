@@ -51,6 +51,14 @@ impl LeaseStore for Store {
         self.reach(|| self.leases.renew(lease, ttl))
     }
 
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.announce(lease, address))
+    }
+
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        self.reach(|| self.leases.address(lease))
+    }
+
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
         self.reach(|| self.leases.resign(lease))
     }
@@ -299,5 +307,25 @@ fn sessions_under_a_lease_notice_its_end() {
         drop(keeper);
         second.over().cancelled().await;
         assert!(!second.is_held());
+    });
+}
+
+#[test]
+fn each_lease_has_the_address_of_the_process() {
+    run_paused(async {
+        let store = Store::new();
+        let leases = Arc::clone(&store) as Arc<dyn LeaseStore>;
+        let (node, url) = (NodeId::new("a"), "http://192.0.2.1:8080/");
+        let keeper = LeaseKeeper::start_at(leases, node, LeaseTerms::default(), url);
+        let first = keeper.held().await;
+        assert_eq!(store.leases.address(&first).await.unwrap().as_deref(), Some(url));
+        store.is_closed.store(true, Ordering::Relaxed);
+        seconds(20).await;
+        assert_eq!(keeper.holder(), None);
+        store.is_closed.store(false, Ordering::Relaxed);
+        let second = keeper.held().await;
+        assert!(second > first);
+        assert_eq!(store.leases.address(&first).await, Ok(None), "it has run out");
+        assert_eq!(store.leases.address(&second).await.unwrap().as_deref(), Some(url));
     });
 }

@@ -1,6 +1,7 @@
 //! The contract of stores of leases: it holds in memory, and finds the faults of a store.
 
 use std::panic::catch_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_server::contract::lease_store;
@@ -29,6 +30,10 @@ enum Fault {
     ListsTheDead,
     /// No lease is live.
     ListsNone,
+    /// A process without a lease has an address.
+    AnnouncesTheDead,
+    /// Addresses are not kept.
+    ForgetsAddresses,
     /// The state of a session is not kept.
     ForgetsStates,
     /// An earlier holder is told that its state is kept.
@@ -75,6 +80,16 @@ impl LeaseStore for Faulty {
             let is_dead = lease.node.as_str().starts_with("run-out") && self.has(Fault::RenewsTheDead);
             Ok(answer.await? || is_dead)
         }))
+    }
+
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool> {
+        let answer = self.store.announce(lease, address);
+        later(Box::pin(async move { Ok(answer.await? || self.has(Fault::AnnouncesTheDead)) }))
+    }
+
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        let answer = self.store.address(lease);
+        later(Box::pin(async move { Ok(answer.await?.filter(|_| !self.has(Fault::ForgetsAddresses))) }))
     }
 
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
@@ -155,6 +170,8 @@ fn the_contract_finds_each_fault_of_a_store() {
         Fault::KeepsResigned,
         Fault::ListsTheDead,
         Fault::ListsNone,
+        Fault::AnnouncesTheDead,
+        Fault::ForgetsAddresses,
         Fault::ForgetsStates,
         Fault::SavesForAll,
     ] {

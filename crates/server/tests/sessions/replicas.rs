@@ -187,6 +187,14 @@ impl LeaseStore for Away {
         self.answer()
     }
 
+    fn announce<'a>(&'a self, _: &'a LeaseName, _: &'a str) -> StoreAnswer<'a, bool> {
+        self.answer()
+    }
+
+    fn address<'a>(&'a self, _: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        self.answer()
+    }
+
     fn resign<'a>(&'a self, _: &'a LeaseName) -> StoreAnswer<'a, ()> {
         self.answer()
     }

@@ -133,6 +133,14 @@ impl LeaseStore for Link {
         self.reach(|shared| shared.leases.renew(lease, ttl))
     }
 
+    fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool> {
+        self.reach(|shared| shared.leases.announce(lease, address))
+    }
+
+    fn address<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, Option<Arc<str>>> {
+        self.reach(|shared| shared.leases.address(lease))
+    }
+
     fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
         self.reach(|shared| shared.leases.resign(lease))
     }

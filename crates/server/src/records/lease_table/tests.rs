@@ -149,7 +149,9 @@ fn the_number_of_leases_is_bounded() {
     let lease = |number: usize| name(&number.to_string());
     assert!((0..MAX_LEASES).all(|number| table.register(&lease(number), TTL, now)));
     assert!(!table.register(&lease(MAX_LEASES), TTL, now + TTL), "dead ones are remembered");
+    assert!(table.announce(&lease(0), "http://a.example/", now));
     assert!(table.register(&lease(MAX_LEASES), TTL, now + TTL + KEEP));
+    assert!(table.addresses.is_empty(), "they are forgotten with their leases");
 }
 
 #[test]
