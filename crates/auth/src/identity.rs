@@ -34,7 +34,8 @@ impl Identity {
     }
 
     /// Like [`Identity::of`], for a token that stays valid for `leeway` after its end.
-    pub(crate) fn with_leeway(
+    #[must_use]
+    pub fn with_leeway(
         claims: Map<String, Value>,
         issuer: Option<&str>,
         expires: Option<SystemTime>,

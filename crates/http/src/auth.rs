@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{Extensions, HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
 use protomcp_fair::LeftOut;
 use protomcp_server::layer::lazy_tools::RequestTarget;
@@ -13,14 +13,19 @@ use protomcp_server::{CallerIdentity, ServerHandle};
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 use tokio::time::Instant;
 
-use crate::caller::{Caller, Principal};
+use crate::caller::{Caller, ClientAddr, Principal};
 use crate::config::Config;
 use crate::credential::{self, Unauthorized};
+use crate::hop::caller::HopCaller;
+use crate::hop::{HOP, HopRefusal};
 use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 
-/// Admits a request, and notes its principal.
+/// Admits a request, and notes its principal. Only [`accept`] admits one that another process hands on.
 pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
+    if parts.headers.contains_key(HOP) {
+        return Err(refuse_hop(config, parts, HopRefusal::NotConfigured));
+    }
     let shown = credential::check(&config.access.credentials, &parts.headers);
     match (&config.access.oauth, shown) {
         // Without configured credentials every request passes that check, which is worth nothing in addition to tokens.
@@ -28,11 +33,7 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
         (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
-                parts.extensions.insert(Arc::new(caller_identity(&identity)));
-                parts.extensions.insert(identity);
-                if oauth.has_policy() {
-                    parts.extensions.insert(NeededScopes::default());
-                }
+                note_identity(oauth, &mut parts.extensions, identity);
                 Ok(())
             }
             Err(rejection) => Err(Box::new(deny(rejection, None))),
@@ -45,6 +46,48 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
             Err(Box::new(response))
         }
     }
+}
+
+fn note_identity(oauth: &ResourceServer, extensions: &mut Extensions, identity: Identity) {
+    extensions.insert(Arc::new(caller_identity(&identity)));
+    extensions.insert(identity);
+    if oauth.has_policy() {
+        extensions.insert(NeededScopes::default());
+    }
+}
+
+/// Takes the caller of a request from the process that hands the request on, in place of its own credentials.
+pub(crate) fn accept(config: &Config, parts: &mut Parts, caller: HopCaller) {
+    let HopCaller { principal, address, identity } = caller;
+    let extensions = &mut parts.extensions;
+    // The connection is the other process's.
+    extensions.remove::<Principal>();
+    extensions.remove::<ClientAddr>();
+    if let Some(address) = address {
+        extensions.insert(ClientAddr(address));
+    }
+    if let Some(principal) = principal {
+        extensions.insert(Principal(principal));
+    }
+    if let (Some(oauth), Some(identity)) = (&config.access.oauth, identity) {
+        note_identity(oauth, extensions, identity);
+    }
+}
+
+/// The response to a request that another process should not have handed on, or that another process has not.
+pub(crate) fn refuse_hop(config: &Config, parts: &Parts, refusal: HopRefusal) -> Refusal {
+    note(config, parts, &format!("its header {HOP} is not accepted: {refusal}"));
+    let status = refusal.status();
+    let mut response =
+        reply::error(status, TRANSPORT_ERROR, format!("the header {HOP} is for processes of this server"));
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Protomcp-Hop"))
+        }
+        StatusCode::SERVICE_UNAVAILABLE => response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1")),
+        _ => None,
+    };
+    Box::new(response)
 }
 
 /// Notes a refusal in the log, with its reason and without anything that the request shows.

@@ -12,6 +12,7 @@ use protomcp_server::LeaseKeeper;
 
 use crate::credential::Credential;
 use crate::network::IpNetwork;
+use crate::replicas::Replicas;
 use crate::store::EventStore;
 
 pub use self::access::{Access, Disallowed, RejectionHint};
@@ -33,6 +34,9 @@ pub struct Config {
     /// The leases of the processes that serve the same clients: when one of them has ended, the others take over its
     /// sessions. `None`: a session ends with its process.
     pub leases: Option<Arc<LeaseKeeper>>,
+    /// The other processes: requests that belong to one of them are handed on to it. `None`: they get 503, or an error
+    /// with the code `WRONG_PROCESS`, and requests that another process hands on are refused.
+    pub replicas: Option<Arc<Replicas>>,
     /// Limits the log of requests without the right secret.
     pub(crate) refused_log: Arc<LogRate>,
 }
@@ -140,6 +144,20 @@ impl Config {
     #[must_use]
     pub fn with_leases(mut self, leases: Arc<LeaseKeeper>) -> Self {
         self.leases = Some(leases);
+        self
+    }
+
+    /// Sets [`Config::replicas`]. It needs [`Config::with_leases`], with a lease that has the URL of this process
+    /// ([`LeaseKeeper::start_at`]) under the name that the process has in its stores
+    /// ([`ServerHandle::node`](protomcp_server::ServerHandle::node)).
+    ///
+    /// A request for a session that another process serves is handed on to it, and so is a request without a session
+    /// that takes up a call which another process has parked, or is about a task that runs there. The other process
+    /// gets the same request, with its credentials, and a signed header that names the caller: it authenticates the
+    /// process, and not the caller again. The links between the processes should be private, or use TLS.
+    #[must_use]
+    pub fn with_replicas(mut self, replicas: Arc<Replicas>) -> Self {
+        self.replicas = Some(replicas);
         self
     }
 

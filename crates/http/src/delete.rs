@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 
@@ -15,12 +16,12 @@ pub(crate) async fn delete(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<
     if protocol_era::is_sessionless(&parts.headers) {
         return reply::not_allowed(protocol_era::methods(&parts.headers));
     }
-    match session(endpoint, parts).await {
+    match session(endpoint, parts, &Bytes::new()).await {
         Ok(session) => {
             endpoint.table.remove(session.key());
             session.abandon();
             reply::empty(StatusCode::NO_CONTENT)
         }
-        Err(refusal) => *refusal,
+        Err(not_here) => not_here.into_response(),
     }
 }

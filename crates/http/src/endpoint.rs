@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::config::limits::HttpLimits;
 use crate::events::{EventSource, Events};
 use crate::guard::Guard;
+use crate::hop::{HopRefusal, has_digest};
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
 use crate::metrics::Metrics;
@@ -199,9 +200,38 @@ impl Endpoint {
         Box::new(unavailable(&format!("{why}; send it again in a moment")))
     }
 
+    /// Takes a request that another process hands on, and its caller.
+    pub(crate) fn take(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        let taken = match &self.config.replicas {
+            Some(replicas) => replicas.take(self.sessions.node(), parts),
+            None => Err(HopRefusal::NotConfigured),
+        };
+        match taken {
+            Ok(hop) => {
+                auth::accept(&self.config, parts, hop.caller);
+                parts.extensions.insert(Taken { body: hop.body });
+                Ok(())
+            }
+            Err(refusal) => {
+                self.metrics.count_response(refusal.status());
+                Err(auth::refuse_hop(&self.config, parts, refusal))
+            }
+        }
+    }
+
     /// Checks the credentials of a request, before its body is read.
     pub(crate) async fn authenticate(&self, parts: &mut Parts) -> Result<(), Refusal> {
-        auth::authenticate(&self.config, parts).await
+        if is_taken(parts) { Ok(()) } else { auth::authenticate(&self.config, parts).await }
+    }
+
+    /// Checks that another process has handed on a request with this body, if it has.
+    pub(crate) fn check_body(&self, parts: &Parts, body: &[u8]) -> Result<(), Refusal> {
+        match parts.extensions.get::<Taken>() {
+            Some(taken) if !has_digest(body, &taken.body) => {
+                Err(auth::refuse_hop(&self.config, parts, HopRefusal::OtherBody))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and
@@ -265,6 +295,18 @@ impl Endpoint {
     pub(crate) fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
         self.server.answer(request, meta, source).tracked(self.token())
     }
+}
+
+/// Another process hands the request on, in its extensions. It may come back to no other one.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// The SHA-256 of its body.
+    body: [u8; 32],
+}
+
+/// True if another process hands the request with this head on.
+pub(crate) fn is_taken(parts: &Parts) -> bool {
+    parts.extensions.get::<Taken>().is_some()
 }
 
 /// 503 with `Retry-After`.

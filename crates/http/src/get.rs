@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use protomcp_server::StoreError;
@@ -32,9 +33,9 @@ pub(crate) async fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Bod
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let session = match session(endpoint, parts).await {
+    let session = match session(endpoint, parts, &Bytes::new()).await {
         Ok(session) => session,
-        Err(refusal) => return *refusal,
+        Err(not_here) => return not_here.into_response(),
     };
     // The stream may contain results of any request of the session.
     if let Err(refusal) = authorize_reading(&endpoint.config, parts, &session.needed(), None) {

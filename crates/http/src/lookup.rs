@@ -1,18 +1,65 @@
-//! Finds the session that a request belongs to.
+//! Finds the session that a request belongs to: in this process, or in another one that answers the request.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
+use protomcp_server::LeaseKeeper;
 use protomcp_types::RequestId;
 
+use crate::access_log::Answered;
 use crate::caller::Principal;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, is_taken, retry_soon};
 use crate::headers::{SESSION, VERSION, repeated, text};
+use crate::hop::HopRefusal;
 use crate::http_session::{HttpSession, SessionKind};
 use crate::protocol_era;
-use crate::reply::{self, Body, NO_SESSION, Refusal};
-use crate::takeover::take_over;
+use crate::replicas::HandedOn;
+use crate::reply::{self, Body, NO_SESSION, Refusal, TRANSPORT_ERROR};
+use crate::session_log::holder_gone;
+use crate::takeover::{Place, take_over};
+
+/// The attempts to hand a request on: a session may change its holder in between.
+pub(crate) const ATTEMPTS: usize = 2;
+
+/// The reason that a request is not served here.
+#[derive(Debug)]
+pub(crate) enum NotHere {
+    Refused(Refusal),
+    /// Another process has answered.
+    Answered(Refusal),
+    /// Another process may have carried the request out, and has not answered.
+    Lost,
+}
+
+impl From<Refusal> for NotHere {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl NotHere {
+    /// The response to a request whose answer is not a message.
+    pub(crate) fn into_response(self) -> Response<Body> {
+        match self {
+            Self::Refused(response) | Self::Answered(response) => *response,
+            Self::Lost => retry_soon(
+                "the process of this server that serves the session has not answered; send the request again in a \
+                 moment",
+            ),
+        }
+    }
+
+    /// The response to a message with this id. It is not 503 when the request may have been carried out: clients send a
+    /// request with 503 again by themselves.
+    pub(crate) fn into_answer(self, id: RequestId) -> Response<Body> {
+        match self {
+            Self::Lost => reply::refuse(StatusCode::OK, Some(id), holder_gone()),
+            Self::Refused(_) | Self::Answered(_) => self.into_response(),
+        }
+    }
+}
 
 /// Rejects a repeated header, because readers may take different values from it.
 pub(crate) fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
@@ -20,26 +67,86 @@ pub(crate) fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> 
     reply::bad_request(id, format!("there are several headers {name}"))
 }
 
-/// The session that a request belongs to. One that this process does not serve is taken over, if that is configured.
-pub(crate) async fn session(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
+/// The session that a request belongs to. One that no process serves is taken over, and a request for one that another
+/// process serves is handed on, if that is configured. `body`: the body of the request.
+pub(crate) async fn session(
+    endpoint: &Arc<Endpoint>,
+    parts: &Parts,
+    body: &Bytes,
+) -> Result<Arc<HttpSession>, NotHere> {
     if repeated(&parts.headers).is_some() {
-        return Err(Box::new(ambiguous(parts, None)));
+        return Err(NotHere::Refused(Box::new(ambiguous(parts, None))));
     }
     let Some(key) = parts.headers.get(SESSION) else {
-        return Err(Box::new(reply::bad_request(None, "header Mcp-Session-Id is missing: initialize first")));
+        let why = "header Mcp-Session-Id is missing: initialize first";
+        return Err(NotHere::Refused(Box::new(reply::bad_request(None, why))));
     };
     if let Some(version) = text(&parts.headers, &VERSION).filter(|version| !protocol_era::is_stateful(version)) {
-        return Err(Box::new(reply::bad_request(None, format!("unsupported protocol version {version:?}"))));
+        let why = format!("unsupported protocol version {version:?}");
+        return Err(NotHere::Refused(Box::new(reply::bad_request(None, why))));
     }
     let key = key.to_str().unwrap_or_default();
     let found = endpoint.table.find(key).filter(|session| session.is_here());
     let found = match (found, &endpoint.config.leases) {
         // Boxed: it is rare, and larger than the rest of the request.
-        (None, Some(keeper)) => Box::pin(take_over(endpoint, keeper, parts, key)).await?,
+        (None, Some(keeper)) => Box::pin(find(endpoint, keeper, parts, key, body)).await?,
         (found, _) => found,
     };
     let principal = parts.extensions.get::<Principal>();
     found.filter(|session| session.kind() == SessionKind::Stateful && session.belongs_to(principal)).ok_or_else(|| {
-        Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session: initialize again"))
+        let why = "there is no such session: initialize again";
+        NotHere::Refused(Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, why)))
     })
+}
+
+/// Finds a session that this process does not serve yet; `None`: there is none for this principal.
+async fn find(
+    endpoint: &Arc<Endpoint>,
+    keeper: &Arc<LeaseKeeper>,
+    parts: &Parts,
+    key: &str,
+    body: &Bytes,
+) -> Result<Option<Arc<HttpSession>>, NotHere> {
+    let mut attempt = 0;
+    loop {
+        let holder = match take_over(endpoint, keeper, parts, key).await? {
+            Place::Here(session) => return Ok(Some(session)),
+            Place::Nowhere => return Ok(None),
+            Place::There(holder) => holder,
+        };
+        if is_taken(parts) {
+            // The other process looks for the holder again.
+            return Err(NotHere::Refused(Box::new(misdirected())));
+        }
+        attempt += 1;
+        let handed_on = match &endpoint.config.replicas {
+            Some(replicas) if attempt <= ATTEMPTS => replicas.hand_on(keeper, &holder, parts, body).await,
+            Some(_) | None => {
+                return Err(NotHere::Refused(Box::new(retry_soon(&format!(
+                    "the process {} of this server serves the session: send the request again in a moment, or route \
+                     the requests of a session to one process",
+                    holder.node
+                )))));
+            }
+        };
+        match handed_on {
+            HandedOn::Answered(response) => {
+                return Err(NotHere::Answered(Box::new(passed_on(response.map(Body::from)))));
+            }
+            HandedOn::NotSent => {}
+            HandedOn::Lost => return Err(NotHere::Lost),
+        }
+    }
+}
+
+/// The response of another process, which has its line in the access log there.
+pub(crate) fn passed_on(mut response: Response<Body>) -> Response<Body> {
+    response.extensions_mut().insert(Answered);
+    response
+}
+
+/// 421 for a request that another process has handed on, and that is for a third one.
+fn misdirected() -> Response<Body> {
+    let refusal = HopRefusal::Misdirected;
+    reply::error(refusal.status(), TRANSPORT_ERROR, "another process of this server serves the session")
 }

@@ -17,13 +17,13 @@ use crate::endpoint::{Endpoint, retry_soon, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::http_session::{HttpSession, SessionKind};
-use crate::lookup::{ambiguous, session};
+use crate::lookup::{NotHere, ambiguous, session};
 use crate::patience::Patience;
 use crate::pending_requests::PendingRequests;
 use crate::protocol_era::{self, Era};
 use crate::reply::{self, Body, NO_SESSION, Refusal};
 use crate::reserved::hold;
-use crate::session_log::Outgoing;
+use crate::session_log::{Outgoing, holder_gone};
 use crate::sse;
 use crate::stateless;
 use crate::stateless_headers;
@@ -37,16 +37,16 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body.slice_ref(without_byte_order_mark(&body))) {
         Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
-            Ok(()) => handle_request(endpoint, &source, request).await,
+            Ok(()) => handle_request(endpoint, &source, request, &body).await,
             Err(refusal) => *refusal,
         },
         Ok(_) if is_ambiguous => ambiguous(parts, None),
-        Ok(Incoming::One(message)) => notify(endpoint, &source, message).await,
+        Ok(Incoming::One(message)) => notify(endpoint, &source, message, &body).await,
         Ok(Incoming::Batch(messages)) => {
             // Many small messages take more memory than their text.
             let reservation = Arc::get_mut(&mut source.reservation).expect("nothing else has it yet");
             match reservation.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
-                Ok(()) => batch(endpoint, &source, messages).await,
+                Ok(()) => batch(endpoint, &source, messages, &body).await,
                 Err(_) => *endpoint.no_room(),
             }
         }
@@ -54,7 +54,12 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     }
 }
 
-async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
+async fn handle_request(
+    endpoint: &Arc<Endpoint>,
+    source: &SourceRequest,
+    request: Request,
+    body: &Bytes,
+) -> Response<Body> {
     let parts = &*source.head;
     let meta = endpoint.sessions.meta_of(&request.params);
     let era = protocol_era::of(&request.method, meta.members(), text(&parts.headers, &VERSION));
@@ -64,9 +69,9 @@ async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, reques
     if repeated(&parts.headers).is_some() {
         return ambiguous(parts, Some(request.id));
     }
-    match session(endpoint, parts).await {
+    match session(endpoint, parts, body).await {
         // A request that names an open session does not begin another one.
-        Err(_) if era == Era::Handshake => handshake(endpoint, source, request).await,
+        Err(NotHere::Refused(_)) if era == Era::Handshake => handshake(endpoint, source, request).await,
         Ok(session) if let Err(refusal) = authorize_tasks(&endpoint.config, parts, &request, &session.needed()) => {
             *refusal
         }
@@ -74,7 +79,7 @@ async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, reques
             Ok(handle) => respond(endpoint, handle, Some(&endpoint.patience), false).await,
             Err(refusal) => *refusal,
         },
-        Err(refusal) => *refusal,
+        Err(not_here) => not_here.into_answer(request.id),
     }
 }
 
@@ -117,7 +122,7 @@ async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request
 }
 
 /// Accepts a message that needs no answer.
-async fn notify(endpoint: &Arc<Endpoint>, source: &SourceRequest, message: Message) -> Response<Body> {
+async fn notify(endpoint: &Arc<Endpoint>, source: &SourceRequest, message: Message, body: &Bytes) -> Response<Body> {
     let parts = &*source.head;
     // MCP 2026-07-28 has neither a session that a notification could belong to, nor answers to questions.
     if protocol_era::is_sessionless(&parts.headers)
@@ -128,7 +133,7 @@ async fn notify(endpoint: &Arc<Endpoint>, source: &SourceRequest, message: Messa
             Err(error) => reply::refuse(stateless_headers::status(&error), None, error),
         };
     }
-    match session(endpoint, parts).await {
+    match session(endpoint, parts, body).await {
         Ok(session) => {
             if session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
                 reply::empty(StatusCode::ACCEPTED)
@@ -136,7 +141,7 @@ async fn notify(endpoint: &Arc<Endpoint>, source: &SourceRequest, message: Messa
                 session_ended(&session)
             }
         }
-        Err(refusal) => *refusal,
+        Err(not_here) => not_here.into_response(),
     }
 }
 
@@ -145,11 +150,13 @@ async fn batch(
     endpoint: &Arc<Endpoint>,
     source: &SourceRequest,
     messages: Vec<Result<Message, Malformed>>,
+    body: &Bytes,
 ) -> Response<Body> {
     let parts = &*source.head;
-    let session = match session(endpoint, parts).await {
+    let session = match session(endpoint, parts, body).await {
         Ok(session) => session,
-        Err(refusal) => return *refusal,
+        Err(NotHere::Lost) => return lost(messages),
+        Err(not_here) => return not_here.into_response(),
     };
     if !session.version().is_some_and(ProtocolVersion::allows_batches) {
         return reply::bad_request(None, "batches are for MCP 2025-03-26 only");
@@ -197,6 +204,21 @@ async fn batch(
     match handle {
         Some(handle) => respond(endpoint, handle, Some(&endpoint.patience), true).await,
         None => reply::empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// The response to messages that another process may have carried out without answering.
+fn lost(messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+    let lost = messages.into_iter().filter_map(|message| match message {
+        Ok(Message::Request(request)) => Some(Message::error(Some(request.id), holder_gone())),
+        Ok(Message::Notification(_) | Message::Response(_)) => None,
+        Err(malformed) => Some(malformed.into()),
+    });
+    let answers: Vec<_> = lost.collect();
+    if answers.is_empty() {
+        NotHere::Lost.into_response()
+    } else {
+        reply::json(StatusCode::OK, sse::json_array(&answers))
     }
 }
 

@@ -24,6 +24,7 @@ use crate::endpoint::{Endpoint, Factory};
 use crate::exposition::HttpMetrics;
 use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
+use crate::hop::HOP;
 use crate::protocol::Protocol;
 use crate::reply::{self, Body, Reason, Refusal, TRANSPORT_ERROR};
 use crate::unread::{Rest, Watched};
@@ -154,7 +155,8 @@ impl StreamableHttp {
         // Only other protocols continue on an upgraded connection.
         #[cfg(feature = "listener")]
         parts.extensions.remove::<protomcp_listener::UpgradeLease>();
-        let page = check(endpoint, &mut parts);
+        let page =
+            if parts.headers.contains_key(HOP) { take(endpoint, &mut parts) } else { check(endpoint, &mut parts) };
         let visit = Visit::begin(endpoint, &parts);
         let response = match page {
             Ok(page) => {
@@ -211,6 +213,12 @@ fn check(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusa
     endpoint.guard.check(&parts.uri, &parts.headers).map_err(|why| forbid(endpoint, why))
 }
 
+/// Takes a request that another process hands on, which has checked the host and the origin.
+fn take(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusal> {
+    caller::note_client(parts, &endpoint.config.access.trusted_proxies);
+    endpoint.take(parts).map(|()| guard::Origin::None)
+}
+
 /// The reason for which a request of a protocol with [`Protocol::needs_tls_1_3`] is refused.
 const TLS_1_2: &str = "the connection has TLS 1.2, and this protocol needs TLS 1.3: use a newer client";
 
@@ -225,7 +233,7 @@ fn forbid(endpoint: &Endpoint, why: String) -> Refusal {
 
 /// Authenticates a request of another protocol. During a shutdown no new request begins.
 async fn admit(endpoint: &Arc<Endpoint>, parts: &mut Parts, page: &guard::Origin) -> Result<Admission, Refusal> {
-    endpoint.authenticate(parts).await?;
+    auth::authenticate(&endpoint.config, parts).await?;
     endpoint.may_begin()?;
     Ok(Admission::new(endpoint, parts, page))
 }
@@ -275,6 +283,9 @@ async fn route<B: http_body::Body>(
         Ok(read) => read,
         Err(refusal) => return *refusal,
     };
+    if let Err(refusal) = endpoint.check_body(&parts, &body) {
+        return *refusal;
+    }
     // Handlers can see the head.
     let origin = SourceRequest { head: Arc::new(parts), reservation: Arc::new(reservation) };
     if is_http_sse { http_sse::post(endpoint, &origin, body).await } else { post::post(endpoint, origin, body).await }

@@ -174,7 +174,7 @@ fn after_save(holding: &Arc<Holding>, write: Write) -> Write {
 }
 
 /// The answer to a request whose call has ended with its process. It may have had effects.
-fn holder_gone() -> ErrorObject {
+pub(crate) fn holder_gone() -> ErrorObject {
     let message = "the process that served the call has ended before its answer, and the call may have had effects";
     let suggestion = "call again if that is safe";
     let error = JsonBuf::object()

@@ -5,7 +5,7 @@
 //!  request for a session that this process does not serve
 //!     │ claim
 //!     ├─ granted ─▶ log of its events ─▶ answer the requests that are left ─▶ restore ─▶ serve
-//!     ├─ held by another process ─▶ 503
+//!     ├─ held by another process ─▶ hand the request on, or 503
 //!     ├─ unknown ─▶ 404: the client initializes again
 //!     └─ no lease, no answer ─▶ 503
 //! ```
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use protomcp_auth::Scopes;
-use protomcp_server::{Claim, HeldLease, LeaseKeeper, SessionSnapshot};
+use protomcp_server::{Claim, HeldLease, LeaseKeeper, LeaseName, SessionSnapshot};
 
 use crate::caller::{Caller, Principal};
 use crate::endpoint::{Endpoint, retry_soon, unavailable};
@@ -56,15 +56,25 @@ pub(crate) async fn open(
     .await
 }
 
-/// Takes over the session that a request names; `None`: there is none for its principal.
+/// The place of a session.
+pub(crate) enum Place {
+    /// This process serves it.
+    Here(Arc<HttpSession>),
+    /// The process with this lease serves it.
+    There(LeaseName),
+    /// There is none for this principal.
+    Nowhere,
+}
+
+/// Takes over the session that a request names, unless another process serves it.
 pub(crate) async fn take_over(
     endpoint: &Arc<Endpoint>,
     keeper: &Arc<LeaseKeeper>,
     parts: &Parts,
     key: &str,
-) -> Result<Option<Arc<HttpSession>>, Refusal> {
+) -> Result<Place, Refusal> {
     if !is_key(key) {
-        return Ok(None);
+        return Ok(Place::Nowhere);
     }
     endpoint.may_begin()?;
     let (endpoint, keeper, parts) = (Arc::clone(endpoint), Arc::clone(keeper), parts.clone());
@@ -74,27 +84,40 @@ pub(crate) async fn take_over(
         let _slot = endpoint.table.claims.enter(&key).await;
         if let Some(session) = endpoint.table.find(&key) {
             if session.is_here() {
-                return Ok(Some(session));
+                return Ok(Place::Here(session));
             }
             // It was served under an earlier lease of this process.
             session.lose();
             endpoint.table.remove_session(&session);
         }
-        let Some((holding, snapshot)) = claim(&keeper, &key).await? else { return Ok(None) };
+        let (holding, snapshot) = match claim(&keeper, &key).await? {
+            Claimed::Granted(holding, snapshot) => (*holding, *snapshot),
+            Claimed::Held(holder) => return Ok(Place::There(holder)),
+            Claimed::Unknown => return Ok(Place::Nowhere),
+        };
         let holding = Arc::new(holding.restoring(snapshot.clone()));
         // Another principal gets nothing of it, and no server is made with the head of its request.
         if parts.extensions.get::<Principal>().map(|Principal(who)| who) != snapshot.principal.as_ref() {
             holding.release();
-            return Ok(None);
+            return Ok(Place::Nowhere);
         }
         let restored = restore(&endpoint, &keeper, &holding, snapshot, &parts).await;
-        restored.map(Some).inspect_err(|_| holding.release())
+        restored.map(Place::Here).inspect_err(|_| holding.release())
     })
     .await
 }
 
-/// Claims a session; `None`: there is none.
-async fn claim(keeper: &Arc<LeaseKeeper>, key: &str) -> Result<Option<(Holding, SessionSnapshot)>, Refusal> {
+/// The outcome of a claim.
+enum Claimed {
+    Granted(Box<Holding>, Box<SessionSnapshot>),
+    /// By another process.
+    Held(LeaseName),
+    /// There is no such session.
+    Unknown,
+}
+
+/// Claims a session.
+async fn claim(keeper: &Arc<LeaseKeeper>, key: &str) -> Result<Claimed, Refusal> {
     let lease = lease(keeper)?;
     let claimed = keeper.answer(keeper.store().claim(key, lease.name())).await;
     match claimed {
@@ -104,16 +127,12 @@ async fn claim(keeper: &Arc<LeaseKeeper>, key: &str) -> Result<Option<(Holding, 
             let Some(snapshot) = snapshot else {
                 // Its client does not know it: the answer to its handshake was never sent.
                 Arc::new(holding).close();
-                return Ok(None);
+                return Ok(Claimed::Unknown);
             };
-            Ok(Some((holding, *snapshot)))
+            Ok(Claimed::Granted(Box::new(holding), snapshot))
         }
-        Ok(Claim::Held(holder)) => Err(Box::new(retry_soon(&format!(
-            "the process {} of this server serves the session: send the request again in a moment, or route the \
-                 requests of a session to one process",
-            holder.node
-        )))),
-        Ok(Claim::Unknown) => Ok(None),
+        Ok(Claim::Held(holder)) => Ok(Claimed::Held(holder)),
+        Ok(Claim::Unknown) => Ok(Claimed::Unknown),
         Ok(Claim::Granted(..) | Claim::LeaseOver | Claim::Full) | Err(_) => Err(away()),
     }
 }

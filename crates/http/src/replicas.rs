@@ -1,0 +1,237 @@
+//! The other processes of a server, as one of them sees them: requests are handed on to them, and taken from them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+use http::request::Parts;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
+use protomcp_fair::{LeftOut, LogRate};
+use protomcp_server::{LeaseKeeper, LeaseName, NodeId};
+use tokio::time::{Instant, timeout};
+
+use crate::box_body::BoxBody;
+use crate::hop::caller::HopCaller;
+use crate::hop::nonces::Nonces;
+use crate::hop::{HOP, Hop, HopKeys, HopRefusal, seconds};
+use crate::replica_client::{ReplicaClient, ReplicaError};
+
+/// The time for the head of an answer.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// The most addresses that are remembered.
+const MAX_ADDRESSES: usize = 1024;
+
+/// Headers of one connection (RFC 9110, section 7.6.1), the host of the receiver, and the page: the process that has
+/// the page as its client checks it.
+const OF_CONNECTION: [HeaderName; 11] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    EXPECT,
+    HOST,
+    ORIGIN,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// The other processes of a server ([`Config::with_replicas`](crate::Config::with_replicas)): a client for them, and the
+/// keys that all of them share.
+#[derive(Debug)]
+pub struct Replicas {
+    client: Arc<dyn ReplicaClient>,
+    keys: HopKeys,
+    time_limit: Duration,
+    nonces: Nonces,
+    /// The addresses of leases. A lease has one for its whole life.
+    addresses: Mutex<HashMap<LeaseName, Uri>>,
+    failed_log: LogRate,
+}
+
+/// The outcome of handing a request on.
+#[derive(Debug)]
+pub(crate) enum HandedOn {
+    Answered(Response<BoxBody>),
+    /// The other process has not begun to carry the request out.
+    NotSent,
+    /// The other process may have carried the request out.
+    Lost,
+}
+
+impl Replicas {
+    /// Hands requests on with this client, and signs and verifies them with these keys.
+    #[must_use]
+    pub fn new(client: Arc<dyn ReplicaClient>, keys: HopKeys) -> Self {
+        Self {
+            client,
+            keys,
+            time_limit: TIME_LIMIT,
+            nonces: Nonces::default(),
+            addresses: Mutex::default(),
+            failed_log: LogRate::default(),
+        }
+    }
+
+    /// Sets the time for the head of an answer. It has to be longer than the times after which a response becomes a
+    /// stream ([`StreamConfig::stream_after`](crate::StreamConfig::stream_after) and
+    /// [`keep_alive`](crate::StreamConfig::keep_alive)). Default 30 s.
+    #[must_use]
+    pub fn with_time_limit(mut self, time: Duration) -> Self {
+        self.time_limit = time;
+        self
+    }
+
+    /// Takes a request that another process has handed on to the process with this name.
+    pub(crate) fn take(&self, own: &NodeId, head: &Parts) -> Result<Hop, HopRefusal> {
+        let (hop, now) = (Hop::read(&self.keys, head)?, SystemTime::now());
+        hop.check(own, now)?;
+        self.nonces.enter(hop.nonce, hop.expires, seconds(now))?;
+        Ok(hop)
+    }
+
+    /// Hands a request on to the process with this lease. It is sent once.
+    pub(crate) async fn hand_on(&self, keeper: &LeaseKeeper, to: &LeaseName, head: &Parts, body: &Bytes) -> HandedOn {
+        let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
+        let Some(request) = self.request(&address, &to.node, head, body) else { return HandedOn::NotSent };
+        let answer = timeout(self.time_limit, self.client.send(request)).await;
+        let answer = answer.unwrap_or_else(|_| {
+            let why = format!("no head of a response within {:?}", self.time_limit);
+            Err(ReplicaError::Lost(why))
+        });
+        match answer {
+            Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => HandedOn::NotSent,
+            // The client of this request is authenticated: the refusal is about the header.
+            Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
+                self.warn(to, &"refuses it: the processes need the same keys, and clocks within 5 s of each other");
+                HandedOn::NotSent
+            }
+            Ok(mut response) => {
+                remove_connection_headers(response.headers_mut());
+                HandedOn::Answered(response)
+            }
+            Err(error) => {
+                self.warn(to, &error);
+                if matches!(error, ReplicaError::NotSent(_)) { HandedOn::NotSent } else { HandedOn::Lost }
+            }
+        }
+    }
+
+    /// The address of the process with this lease; `None`: it has none, or has lost its lease.
+    async fn address(&self, keeper: &LeaseKeeper, lease: &LeaseName) -> Option<Uri> {
+        let known = self.addresses().get(lease).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let address = keeper.answer(keeper.store().address(lease)).await.ok()??;
+        let Some(address) = address.parse::<Uri>().ok().filter(|uri| uri.authority().is_some()) else {
+            self.warn(lease, &"has an address that is not a URL");
+            return None;
+        };
+        let mut addresses = self.addresses();
+        if addresses.len() >= MAX_ADDRESSES {
+            // Most leases of this number are over; the others are looked up again.
+            addresses.clear();
+        }
+        addresses.insert(lease.clone(), address.clone());
+        Some(address)
+    }
+
+    /// The request as it is handed on.
+    fn request(&self, address: &Uri, to: &NodeId, head: &Parts, body: &Bytes) -> Option<Request<Bytes>> {
+        let hop = Hop::new(to.clone(), HopCaller::of(head), body, SystemTime::now());
+        let hop = hop.inspect_err(|error| tracing::error!("a request is not handed on: {error}")).ok()?;
+        let Some(value) = hop.write(&self.keys, head) else {
+            tracing::warn!("a request is not handed on: the token of its caller has too many claims");
+            return None;
+        };
+        let mut request = Request::new(body.clone());
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = target(address, &head.uri)?;
+        *request.headers_mut() = head.headers.clone();
+        remove_connection_headers(request.headers_mut());
+        request.headers_mut().insert(HOP, value);
+        Some(request)
+    }
+
+    fn warn(&self, lease: &LeaseName, why: &dyn fmt::Display) {
+        if let Some(LeftOut(left_out)) = self.failed_log.permit(Instant::now().into_std()) {
+            tracing::warn!(left_out, "a request is handed on to the process {}, which {why}", lease.node);
+        }
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, HashMap<LeaseName, Uri>> {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The target of a request below an address.
+fn target(address: &Uri, request: &Uri) -> Option<Uri> {
+    let asked = request.path_and_query().map_or("/", PathAndQuery::as_str);
+    let base = address.path().trim_end_matches('/');
+    let path: PathAndQuery = format!("{base}{asked}").parse().ok()?;
+    Uri::builder()
+        .scheme(address.scheme().cloned().unwrap_or(Scheme::HTTP))
+        .authority(address.authority().map_or("", Authority::as_str))
+        .path_and_query(path)
+        .build()
+        .ok()
+}
+
+/// Removes the headers that belong to a connection.
+fn remove_connection_headers(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|names| names.to_str().ok())
+        .flat_map(|names| names.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in OF_CONNECTION.iter().chain(&named) {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_an_address_precedes_the_path_of_a_request() {
+        for (address, asked, expected) in [
+            ("http://192.0.2.1:8080", "/mcp", "http://192.0.2.1:8080/mcp"),
+            ("http://192.0.2.1:8080/", "http://tools.example/mcp?x=1", "http://192.0.2.1:8080/mcp?x=1"),
+            ("https://b.example/tools/", "/mcp", "https://b.example/tools/mcp"),
+            ("b.example:80", "/", "http://b.example:80/"),
+        ] {
+            let target = target(&address.parse().unwrap(), &asked.parse().unwrap()).unwrap();
+            assert_eq!(target.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn headers_of_a_connection_are_not_passed_on() {
+        let all = [
+            ("connection", "close, X-Mine"),
+            ("x-mine", "1"),
+            ("host", "tools.example"),
+            ("content-length", "1"),
+            ("transfer-encoding", "chunked"),
+            ("origin", "http://localhost"),
+            ("mcp-session-id", "s"),
+            ("accept", "*/*"),
+        ];
+        let mut headers: HeaderMap =
+            all.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        remove_connection_headers(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept", "mcp-session-id"]);
+    }
+}
