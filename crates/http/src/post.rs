@@ -64,7 +64,7 @@ async fn handle_request(
     let meta = endpoint.sessions.meta_of(&request.params);
     let era = protocol_era::of(&request.method, meta.members(), text(&parts.headers, &VERSION));
     if era == Era::Stateless {
-        return stateless::serve(endpoint, source, &meta, request).await;
+        return stateless::serve(endpoint, source, &meta, request, body).await;
     }
     if repeated(&parts.headers).is_some() {
         return ambiguous(parts, Some(request.id));

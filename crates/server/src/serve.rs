@@ -9,6 +9,7 @@
 pub(crate) mod access_log;
 mod call;
 mod drive;
+mod elsewhere;
 mod ending;
 mod lazy_tools;
 mod listened_resources;

@@ -37,13 +37,13 @@ impl LiveLeases {
         Self { store, last: Mutex::new(None) }
     }
 
-    /// The process for which this is true; `None`: none had a lease after this call. A process with a lease may have
-    /// lost it within the last second.
-    pub(crate) async fn find(&self, is_wanted: impl Fn(&NodeId) -> bool) -> Result<Option<NodeId>, StoreError> {
+    /// The lease of the process for which this is true; `None`: none had a lease after this call. A process with a lease
+    /// may have lost it within the last second.
+    pub(crate) async fn find(&self, is_wanted: impl Fn(&NodeId) -> bool) -> Result<Option<LeaseName>, StoreError> {
         let came = Instant::now();
         loop {
             let Answer { asked, until, live } = self.answer().await;
-            let found = live?.iter().find(|lease| is_wanted(&lease.node)).map(|lease| lease.node.clone());
+            let found = live?.iter().find(|lease| is_wanted(&lease.node)).cloned();
             if found.is_some() || asked >= came {
                 return Ok(found);
             }

@@ -90,7 +90,7 @@ fn find(sessions: &ServerHandle, parked: ParkedState, gone: ErrorObject) -> Refu
     let Some(leases) = sessions.leases().cloned() else { return ready(overload::parked_elsewhere()).boxed() };
     Box::pin(async move {
         match tokio::time::timeout(WAIT_LIMIT, leases.find(is_in)).await {
-            Ok(Ok(Some(node))) => overload::in_other_process(&node),
+            Ok(Ok(Some(lease))) => overload::in_other_process(&lease.node),
             Ok(Ok(None)) => overload::replica_gone(),
             Ok(Err(_)) | Err(_) => overload::no_store(),
         }

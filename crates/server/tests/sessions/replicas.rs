@@ -10,7 +10,7 @@ use protomcp_server::{
 };
 use protomcp_session::{RequestBinding, RequestState};
 use protomcp_testing::run_paused;
-use protomcp_types::{JsonObject, RawJson};
+use protomcp_types::{JsonObject, Params, RawJson, Request, RequestId};
 use serde_json::{Value, json};
 
 use super::mrtr::{accept, again, ask, fails, says};
@@ -300,5 +300,32 @@ fn a_retry_without_a_session_is_refused_as_well() {
         drop(send(&b, "tools/call", &retry));
         let answered = next(&mut send(&a, "tools/call", &retry)).await.unwrap();
         assert!(answered.contains(r#"{\"name\":\"ann\"}"#), "{answered}");
+    });
+}
+
+#[test]
+fn a_transport_finds_the_process_that_holds_a_call() {
+    run_paused(async {
+        let (leases, lease) = (memory(), LeaseName::first(NodeId::new("a")));
+        assert_eq!(leases.register(&lease, TTL).await, Ok(true));
+        let stage = |name: &str| server(name, 1, Some(Arc::clone(&leases) as Arc<dyn LeaseStore>));
+        let (a, b) = (stage("a"), stage("b"));
+        let mut here = a.connect();
+        let first = ask(&mut here, 1, "tools/call", &call("name 1")).await;
+        let request = |params: &Value| Request {
+            id: RequestId::from(1),
+            method: "tools/call".into(),
+            params: Params::of(params).unwrap(),
+        };
+        let retry = request(&again(&call("name 1"), &first, accept("ann")));
+        let (here, there) = (a.server.handle(), b.server.handle());
+        assert_eq!(there.holder_of(&retry, None).unwrap().await, Some(lease.clone()));
+        assert!(here.holder_of(&retry, None).is_none(), "it holds the call");
+        assert!(there.holder_of(&retry, Some("bob".into())).is_none(), "the state is another principal's");
+        assert!(there.holder_of(&request(&call("name 1")), None).is_none(), "it has no state");
+        leases.resign(&lease).await.unwrap();
+        // The answer of the store is shared for a second.
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(there.holder_of(&retry, None).unwrap().await, None, "it has ended");
     });
 }

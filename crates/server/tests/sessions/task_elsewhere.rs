@@ -8,6 +8,7 @@ use protomcp_server::{
     LeaseName, LeaseStore, MemoryLeases, NodeId, Owner, TaskEra, TaskKey, TaskOptions, TaskRecord, TaskState, TaskStore,
 };
 use protomcp_testing::run_paused;
+use protomcp_types::{Params, Request, RequestId};
 use serde_json::{Value, json};
 
 use super::replicas::Away;
@@ -110,5 +111,30 @@ fn a_session_reads_a_task_of_an_ended_process_as_failed() {
         let result = request("tasks/result").await;
         assert_eq!(reason(&result["error"]), (&json!("REPLICA_GONE"), &json!(true)), "{result}");
         assert_eq!(request("tasks/cancel").await["error"]["code"], -32602);
+    });
+}
+
+#[test]
+fn a_transport_finds_the_process_that_runs_a_task() {
+    run_paused(async {
+        let (store, leases, lease) = (Arc::new(Shared::default()), memory(), LeaseName::first(NodeId::new("a")));
+        assert_eq!(leases.register(&lease, TTL).await, Ok(true));
+        let (a, b) = (server("a", &store, &leases), server("b", &store, &leases));
+        let mut here = a.connect();
+        let id = begin(&mut here, "task-names").await;
+        let request = |method: &'static str| Request {
+            id: RequestId::from(1),
+            method: method.into(),
+            params: Params::of(&json!({"taskId": id, "inputResponses": {}})).unwrap(),
+        };
+        let (here, there) = (a.server.handle(), b.server.handle());
+        for method in ["tasks/update", "tasks/cancel"] {
+            assert_eq!(there.holder_of(&request(method), None).unwrap().await, Some(lease.clone()), "{method}");
+            assert!(here.holder_of(&request(method), None).is_none(), "{method}");
+            assert_eq!(there.holder_of(&request(method), Some("bob".into())).unwrap().await, None, "{method}");
+        }
+        assert!(there.holder_of(&request("tasks/get"), None).is_none(), "each process reads it");
+        there.serve_own_tasks_only();
+        assert_eq!(there.holder_of(&request("tasks/get"), None).unwrap().await, Some(lease));
     });
 }
