@@ -128,6 +128,22 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
     ),
+    (
+        "requests from other processes that are remembered, so that each is taken once",
+        "{crates/http/src/hop/nonces.rs MAX_NONCES count}, each for {crates/http/src/hop.rs MAX_AHEAD time} at most; then 503",
+        "",
+    ),
+    (
+        "the header of a request from another process",
+        "{crates/http/src/hop.rs MAX_LENGTH bytes}, for {crates/http/src/hop.rs LIFETIME time}",
+        "",
+    ),
+    (
+        "time for the head of the answer of another process",
+        "{crates/http/src/replicas.rs TIME_LIMIT time}; a request is handed on twice at most, and never again once it was written",
+        "",
+    ),
+    ("addresses of other processes that are remembered", "{crates/http/src/replicas.rs MAX_ADDRESSES count}", ""),
     ("open responses of one session", "{crates/http/src/config/limits.rs max_streams count}", "`--max-pending`"),
     (
         "HTTP connections",

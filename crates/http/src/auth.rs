@@ -56,7 +56,7 @@ fn note_identity(oauth: &ResourceServer, extensions: &mut Extensions, identity: 
     }
 }
 
-/// Takes the caller of a request from the process that hands the request on, in place of its own credentials.
+/// Takes the caller of a request from the process that hands the request on. Its credentials are not checked again.
 pub(crate) fn accept(config: &Config, parts: &mut Parts, caller: HopCaller) {
     let HopCaller { principal, address, identity } = caller;
     let extensions = &mut parts.extensions;

@@ -8,8 +8,8 @@
 //! signature  HMAC-SHA-256 of method, target, session, version, last event and fields, each after its length
 //! ```
 //!
-//! The signature is checked before anything of it is read, and before the body arrives: the digest of the body is one of
-//! the fields. A receiver takes a header once ([`nonces`]).
+//! The signature is checked before the fields are read, and before the body arrives: the digest of the body is a field. A
+//! receiver takes a header once ([`nonces`]).
 
 pub(crate) mod caller;
 pub(crate) mod nonces;

@@ -25,6 +25,8 @@ mod guard;
 mod headers;
 mod holding;
 mod hop;
+#[cfg(feature = "replica-client")]
+mod http_replica_client;
 mod http_session;
 mod http_sse;
 mod limited_table;
@@ -68,6 +70,8 @@ pub use config::{Access, Config, Disallowed, HttpLimits, RejectionHint, StreamCo
 pub use credential::Credential;
 pub use exposition::HttpMetrics;
 pub use hop::HopKeys;
+#[cfg(feature = "replica-client")]
+pub use http_replica_client::HttpReplicaClient;
 pub use network::{InvalidNetwork, IpNetwork};
 pub use observe::{Exchange, Observer};
 pub use protocol::{Protocol, Responding};

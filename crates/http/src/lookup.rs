@@ -61,6 +61,10 @@ impl NotHere {
     }
 }
 
+fn refused(response: Response<Body>) -> NotHere {
+    NotHere::Refused(Box::new(response))
+}
+
 /// Rejects a repeated header, because readers may take different values from it.
 pub(crate) fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
     let name = repeated(&parts.headers).map_or("", HeaderName::as_str);
@@ -75,15 +79,13 @@ pub(crate) async fn session(
     body: &Bytes,
 ) -> Result<Arc<HttpSession>, NotHere> {
     if repeated(&parts.headers).is_some() {
-        return Err(NotHere::Refused(Box::new(ambiguous(parts, None))));
+        return Err(refused(ambiguous(parts, None)));
     }
     let Some(key) = parts.headers.get(SESSION) else {
-        let why = "header Mcp-Session-Id is missing: initialize first";
-        return Err(NotHere::Refused(Box::new(reply::bad_request(None, why))));
+        return Err(refused(reply::bad_request(None, "header Mcp-Session-Id is missing: initialize first")));
     };
     if let Some(version) = text(&parts.headers, &VERSION).filter(|version| !protocol_era::is_stateful(version)) {
-        let why = format!("unsupported protocol version {version:?}");
-        return Err(NotHere::Refused(Box::new(reply::bad_request(None, why))));
+        return Err(refused(reply::bad_request(None, format!("unsupported protocol version {version:?}"))));
     }
     let key = key.to_str().unwrap_or_default();
     let found = endpoint.table.find(key).filter(|session| session.is_here());
@@ -94,8 +96,7 @@ pub(crate) async fn session(
     };
     let principal = parts.extensions.get::<Principal>();
     found.filter(|session| session.kind() == SessionKind::Stateful && session.belongs_to(principal)).ok_or_else(|| {
-        let why = "there is no such session: initialize again";
-        NotHere::Refused(Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, why)))
+        refused(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session: initialize again"))
     })
 }
 
@@ -116,17 +117,17 @@ async fn find(
         };
         if is_taken(parts) {
             // The other process looks for the holder again.
-            return Err(NotHere::Refused(Box::new(misdirected())));
+            return Err(refused(misdirected()));
         }
         attempt += 1;
         let handed_on = match &endpoint.config.replicas {
             Some(replicas) if attempt <= ATTEMPTS => replicas.hand_on(keeper, &holder, parts, body).await,
             Some(_) | None => {
-                return Err(NotHere::Refused(Box::new(retry_soon(&format!(
+                return Err(refused(retry_soon(&format!(
                     "the process {} of this server serves the session: send the request again in a moment, or route \
                      the requests of a session to one process",
                     holder.node
-                )))));
+                ))));
             }
         };
         match handed_on {

@@ -42,8 +42,8 @@ const OF_CONNECTION: [HeaderName; 11] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The other processes of a server ([`Config::with_replicas`](crate::Config::with_replicas)): a client for them, and the
-/// keys that all of them share.
+/// The other processes of a server, for [`Config::with_replicas`](crate::Config::with_replicas): a client for them, and
+/// the keys that all of them share.
 #[derive(Debug)]
 pub struct Replicas {
     client: Arc<dyn ReplicaClient>,

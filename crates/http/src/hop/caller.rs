@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::caller::{Caller, Principal};
 
-/// The caller of a request, as it was authenticated: its principal, its address, and the claims of its token, which have
-/// the scopes.
+/// The caller of a request, as it was authenticated: its principal, its address, and the claims of its token with the
+/// scopes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HopCaller {
     pub(crate) principal: Option<Arc<str>>,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::client::full;
 use super::handler::Stage;
 
-fn meta() -> Value {
+pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
@@ -30,7 +30,7 @@ fn request(who: Option<&str>, params: &Value) -> Request<axum::body::Body> {
     request.body(axum::body::Body::from(body)).unwrap()
 }
 
-async fn said(stage: &Stage, who: Option<&str>, params: &Value) -> (u16, Value) {
+pub(crate) async fn said(stage: &Stage, who: Option<&str>, params: &Value) -> (u16, Value) {
     let response = stage.service.handle(request(who, params)).await;
     let status = response.status().as_u16();
     let bytes = axum::body::to_bytes(axum::body::Body::new(response.into_body()), 1 << 20).await.unwrap();

@@ -136,6 +136,11 @@ pub(crate) struct Stage {
     _watchdog: Watchdog,
 }
 
+fn info() -> ServerInfo {
+    let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
+    ServerInfo::new("stage", "1").with_capabilities(capabilities)
+}
+
 /// The longest life of a stage, in which several waits may come to their ends.
 fn longest() -> Duration {
     3 * patience()
@@ -186,7 +191,8 @@ impl Stage {
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
-        Self::start(limits, config, listener, define, |service, _| service.into()).await
+        let sessions = ServerHandle::new(info(), limits);
+        Self::start(sessions, config, listener, define, |service, _| service.into()).await
     }
 
     /// A server with `/healthz` and `/readyz`.
@@ -203,11 +209,20 @@ impl Stage {
         listener: ListenerConfig,
         routes: impl FnOnce(StreamableHttp, Readiness) -> Routes,
     ) -> Self {
-        Self::start(Limits::default(), config, listener, |_| None, routes).await
+        let sessions = ServerHandle::new(info(), Limits::default());
+        Self::start(sessions, config, listener, |_| None, routes).await
+    }
+
+    /// A server with these stores, whose states are known to every server like it.
+    #[cfg(feature = "replica-client")]
+    pub(crate) async fn with_stores(config: Config, stores: protomcp_server::Stores) -> Self {
+        let keys = protomcp_server::RequestStateKeys::shared([[1; 32]]);
+        let sessions = ServerHandle::with_stores(info(), Limits::default(), keys, stores);
+        Self::start(sessions, config, ListenerConfig::default(), |_| None, |service, _| service.into()).await
     }
 
     async fn start(
-        limits: Limits,
+        sessions: ServerHandle,
         mut config: Config,
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
@@ -217,9 +232,6 @@ impl Stage {
         if config.streams.stream_after == StreamConfig::default().stream_after {
             config.streams.stream_after = longest();
         }
-        let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
-        let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
-        let sessions = ServerHandle::new(info, limits);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
             go: Notify::new(),

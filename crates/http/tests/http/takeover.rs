@@ -1,5 +1,7 @@
 //! Sessions that go on in another process.
 
+#[cfg(feature = "replica-client")]
+mod handing_on;
 mod replicas;
 mod state;
 

@@ -62,6 +62,19 @@ impl Shared {
         self.replica_with(name, Duration::from_secs(600)).await
     }
 
+    /// A process that others reach, and that hands requests on.
+    #[cfg(feature = "replica-client")]
+    pub(super) async fn reachable(&self, name: &str, replicas: protomcp_http::Replicas) -> Replica {
+        let link = self.link();
+        let (keeper, config) = link.config(name, Duration::from_secs(600));
+        let lease = in_time(keeper.held()).await.expect("the store grants a lease");
+        let stores = protomcp_server::Stores::new(NodeId::new(name)).with_leases(Arc::new(link.clone()));
+        let stage = Stage::with_stores(config.with_replicas(Arc::new(replicas)), stores).await;
+        let replica = Replica { stage, link, keeper, lease, shared: self.clone() };
+        replica.announce(&format!("http://{}", replica.stage.host.address)).await;
+        replica
+    }
+
     pub(super) async fn replica_with(&self, name: &str, ttl: Duration) -> Replica {
         let link = self.link();
         let (keeper, config) = link.config(name, ttl);
@@ -110,6 +123,12 @@ impl Replica {
     /// Waits until a session was closed in the store.
     pub(super) async fn closed(&self) {
         in_time(self.link.0.closed.notified()).await.expect("no session is closed");
+    }
+
+    /// Others reach the process at this URL.
+    #[cfg(feature = "replica-client")]
+    pub(super) async fn announce(&self, url: &str) {
+        assert_eq!(self.shared.leases.announce(&self.lease, url).await, Ok(true));
     }
 
     /// The process dies: nothing of it reaches the stores, and its lease runs out.
