@@ -8,7 +8,9 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::Request;
-use protomcp_http::{HopKeys, HttpReplicaClient, Principal, ReplicaAnswer, ReplicaClient, ReplicaError, Replicas};
+use protomcp_http::{
+    Access, HopKeys, HttpReplicaClient, Principal, ReplicaAnswer, ReplicaClient, ReplicaError, Replicas,
+};
 use protomcp_server::{LeaseName, LeaseStore, NodeId, SealingSecret};
 use protomcp_testing::in_time;
 use serde_json::{Value, json};
@@ -20,6 +22,7 @@ use super::replicas::{Replica, Shared};
 use crate::asking::{meta, said};
 use crate::client::{Host, call, call_with_progress, done, full, initialize};
 use crate::handler::Stage;
+use crate::oauth::{bearer, config};
 
 /// A client that notes the requests, and sends them unless it is down.
 #[derive(Debug, Default)]
@@ -51,16 +54,19 @@ impl Recorder {
     }
 }
 
+/// The time for an answer, which no slow test needs.
+const LONG: Duration = Duration::from_secs(600);
+
 async fn reachable(shared: &Shared, name: &str) -> (Replica, Arc<Recorder>) {
-    reachable_within(shared, name, Duration::from_secs(600)).await
+    reachable_with(shared, name, LONG, Access::default()).await
 }
 
 /// A process that waits for an answer for this time.
-async fn reachable_within(shared: &Shared, name: &str, limit: Duration) -> (Replica, Arc<Recorder>) {
+async fn reachable_with(shared: &Shared, name: &str, limit: Duration, access: Access) -> (Replica, Arc<Recorder>) {
     let client = Arc::new(Recorder::default());
     let keys = HopKeys::new(&SealingSecret::new(b"the secret of all processes"));
     let replicas = Replicas::new(Arc::clone(&client) as Arc<dyn ReplicaClient>, keys).with_time_limit(limit);
-    (shared.reachable(name, replicas).await, client)
+    (shared.reachable(name, replicas, access).await, client)
 }
 
 /// Two processes, and the client of a session of the first one.
@@ -141,6 +147,26 @@ async fn a_request_is_served_as_its_caller() {
 }
 
 #[tokio::test]
+async fn a_token_is_checked_by_the_first_process() {
+    let shared = Shared::new();
+    let (a, _) = reachable_with(&shared, "a", LONG, config().access).await;
+    let (b, client) = reachable_with(&shared, "b", LONG, config().access).await;
+    let there = b.host(&bearer(&a.stage.host, "ann.use").hello("2025-11-25").await);
+    a.stage.tools.go.notify_one();
+    assert_eq!(there.say(&call(1, "who")).await, (200, done(1, "ann may use")));
+    assert_eq!(bearer(&there, "eve.use").post(&call(2, "echo x")).await.status, 404);
+    assert_eq!(client.count(), 2);
+    assert_eq!(there.with("authorization", "").post(&call(3, "echo x")).await.status, 401);
+    assert_eq!(there.post(&call(4, "echo deploy")).await.status, 403);
+    assert_eq!(client.count(), 2, "they are refused before");
+    // The process of the session knows the scopes that its requests have needed.
+    let deploying = bearer(&there, "ann.use.deploy");
+    assert_eq!(deploying.say(&call(5, "echo deploy")).await, (200, done(5, "deploy")));
+    assert_eq!((there.get().await.status, deploying.get().await.status), (403, 200));
+    assert_eq!(client.count(), 5);
+}
+
+#[tokio::test]
 async fn a_call_is_taken_up_by_the_process_that_holds_it() {
     let (_shared, a, b, client, _) = two().await;
     let call = json!({"name": "roots", "_meta": meta()});
@@ -163,9 +189,9 @@ async fn a_request_is_handed_on_once() {
     // A process with the name of the holder, for which a third one holds the session.
     let other = Shared::new();
     let (twin, clients_of_twin) = reachable(&other, "a").await;
-    let (third, ttl) = (LeaseName::first(NodeId::new("d")), Duration::from_secs(600));
+    let third = LeaseName::first(NodeId::new("d"));
     let session = host.headers.iter().find(|(name, _)| name == "mcp-session-id").unwrap().1.clone();
-    assert_eq!(other.leases.register(&third, ttl).await, Ok(true));
+    assert_eq!(other.leases.register(&third, LONG).await, Ok(true));
     other.leases.announce(&third, &format!("http://{}", b.stage.host.address)).await.unwrap();
     other.leases.open(&session, &third).await.unwrap();
     a.announce(&format!("http://{}", twin.stage.host.address)).await;
@@ -276,7 +302,7 @@ async fn a_request_that_was_written_is_not_sent_again() {
 async fn a_process_that_does_not_answer_has_its_time() {
     let shared = Shared::new();
     let (a, _) = reachable(&shared, "a").await;
-    let (b, client) = reachable_within(&shared, "b", Duration::from_millis(50)).await;
+    let (b, client) = reachable_with(&shared, "b", Duration::from_millis(50), Access::default()).await;
     let host = a.stage.host.hello("2025-11-25").await;
     let _silent = socket(&a).await;
     let (status, text) = b.host(&host).say(&call(7, "echo x")).await;

@@ -64,9 +64,15 @@ impl Shared {
 
     /// A process that others reach, and that hands requests on.
     #[cfg(feature = "replica-client")]
-    pub(super) async fn reachable(&self, name: &str, replicas: protomcp_http::Replicas) -> Replica {
+    pub(super) async fn reachable(
+        &self,
+        name: &str,
+        replicas: protomcp_http::Replicas,
+        access: protomcp_http::Access,
+    ) -> Replica {
         let link = self.link();
-        let (keeper, config) = link.config(name, Duration::from_secs(600));
+        let (keeper, mut config) = link.config(name, Duration::from_secs(600));
+        config.access = access;
         let lease = in_time(keeper.held()).await.expect("the store grants a lease");
         let stores = protomcp_server::Stores::new(NodeId::new(name)).with_leases(Arc::new(link.clone()));
         let stage = Stage::with_stores(config.with_replicas(Arc::new(replicas)), stores).await;
