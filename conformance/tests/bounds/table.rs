@@ -144,6 +144,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("addresses of other processes that are remembered", "{crates/http/src/replicas.rs MAX_ADDRESSES count}", ""),
+    (
+        "sessions of other processes whose holders are remembered",
+        "{crates/http/src/known_holders.rs MAX_HOLDERS count}, for {crates/http/src/known_holders.rs REMEMBERED_FOR time}",
+        "",
+    ),
     ("open responses of one session", "{crates/http/src/config/limits.rs max_streams count}", "`--max-pending`"),
     (
         "HTTP connections",

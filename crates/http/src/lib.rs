@@ -29,6 +29,7 @@ mod hop;
 mod http_replica_client;
 mod http_session;
 mod http_sse;
+mod known_holders;
 mod limited_table;
 mod lookup;
 mod metrics;

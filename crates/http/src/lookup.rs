@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
 use protomcp_server::LeaseKeeper;
 use protomcp_types::RequestId;
+use tokio::time::Instant;
 
 use crate::access_log::Answered;
 use crate::caller::Principal;
@@ -108,33 +109,37 @@ async fn find(
     key: &str,
     body: &Bytes,
 ) -> Result<Option<Arc<HttpSession>>, NotHere> {
+    let replicas = endpoint.config.replicas.as_ref().filter(|_| !is_taken(parts));
     let mut attempt = 0;
     loop {
-        let holder = match take_over(endpoint, keeper, parts, key).await? {
-            Place::Here(session) => return Ok(Some(session)),
-            Place::Nowhere => return Ok(None),
-            Place::There(holder) => holder,
+        let known = replicas.and_then(|replicas| replicas.holders.find(key, Instant::now()));
+        let is_known = known.is_some();
+        let holder = match known {
+            Some(holder) => holder,
+            None => match take_over(endpoint, keeper, parts, key).await? {
+                Place::Here(session) => return Ok(Some(session)),
+                Place::Nowhere => return Ok(None),
+                // The other process looks for the holder again.
+                Place::There(_) if is_taken(parts) => return Err(refused(misdirected())),
+                Place::There(holder) => holder,
+            },
         };
-        if is_taken(parts) {
-            // The other process looks for the holder again.
-            return Err(refused(misdirected()));
-        }
         attempt += 1;
-        let handed_on = match &endpoint.config.replicas {
-            Some(replicas) if attempt <= ATTEMPTS => replicas.hand_on(keeper, &holder, parts, body).await,
-            Some(_) | None => {
-                return Err(refused(retry_soon(&format!(
-                    "the process {} of this server serves the session: send the request again in a moment, or route \
-                     the requests of a session to one process",
-                    holder.node
-                ))));
-            }
+        let Some(replicas) = replicas.filter(|_| attempt <= ATTEMPTS) else {
+            return Err(refused(retry_soon(&format!(
+                "the process {} of this server serves the session: send the request again in a moment, or route the \
+                 requests of a session to one process",
+                holder.node
+            ))));
         };
-        match handed_on {
+        match replicas.hand_on(keeper, &holder, parts, body).await {
             HandedOn::Answered(response) => {
+                if !is_known {
+                    replicas.holders.note(key, &holder, Instant::now());
+                }
                 return Err(NotHere::Answered(Box::new(passed_on(response.map(Body::from)))));
             }
-            HandedOn::NotSent => {}
+            HandedOn::NotSent => replicas.holders.forget(key),
             HandedOn::Lost => return Err(NotHere::Lost),
         }
     }

@@ -18,6 +18,7 @@ use crate::box_body::BoxBody;
 use crate::hop::caller::HopCaller;
 use crate::hop::nonces::Nonces;
 use crate::hop::{HOP, Hop, HopKeys, HopRefusal, seconds};
+use crate::known_holders::KnownHolders;
 use crate::replica_client::{ReplicaClient, ReplicaError};
 
 /// The time for the head of an answer.
@@ -52,6 +53,8 @@ pub struct Replicas {
     nonces: Nonces,
     /// The addresses of leases. A lease has one for its whole life.
     addresses: Mutex<HashMap<LeaseName, Uri>>,
+    /// The holders of the sessions of other processes.
+    pub(crate) holders: KnownHolders,
     failed_log: LogRate,
 }
 
@@ -75,6 +78,7 @@ impl Replicas {
             time_limit: TIME_LIMIT,
             nonces: Nonces::default(),
             addresses: Mutex::default(),
+            holders: KnownHolders::default(),
             failed_log: LogRate::default(),
         }
     }

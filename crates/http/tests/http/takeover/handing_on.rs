@@ -114,7 +114,8 @@ async fn a_request_is_answered_by_the_process_of_its_session() {
     assert_eq!(there.send("DELETE", "").await.status, 204);
     a.closed().await;
     assert_eq!(there.say(&call(3, "echo x")).await.0, 404);
-    assert_eq!((b.stage.service.sessions(), client.count()), (0, 6));
+    assert_eq!(b.stage.service.sessions(), 0);
+    assert!(client.count() >= 6, "each request but the last, for which the store may be asked");
 }
 
 #[tokio::test]
