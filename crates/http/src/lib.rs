@@ -36,6 +36,7 @@ mod metrics;
 mod needed_scopes;
 mod network;
 mod observe;
+mod passed_on;
 mod patience;
 mod pending_requests;
 mod post;

@@ -9,12 +9,12 @@ use protomcp_server::LeaseKeeper;
 use protomcp_types::RequestId;
 use tokio::time::Instant;
 
-use crate::access_log::Answered;
 use crate::caller::Principal;
 use crate::endpoint::{Endpoint, is_taken, retry_soon};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::hop::HopRefusal;
 use crate::http_session::{HttpSession, SessionKind};
+use crate::passed_on::pass_on;
 use crate::protocol_era;
 use crate::replicas::HandedOn;
 use crate::reply::{self, Body, NO_SESSION, Refusal, TRANSPORT_ERROR};
@@ -110,6 +110,7 @@ async fn find(
     body: &Bytes,
 ) -> Result<Option<Arc<HttpSession>>, NotHere> {
     let replicas = endpoint.config.replicas.as_ref().filter(|_| !is_taken(parts));
+    let _serving = endpoint.token();
     let mut attempt = 0;
     loop {
         let known = replicas.and_then(|replicas| replicas.holders.find(key, Instant::now()));
@@ -137,18 +138,12 @@ async fn find(
                 if !is_known {
                     replicas.holders.note(key, &holder, Instant::now());
                 }
-                return Err(NotHere::Answered(Box::new(passed_on(response.map(Body::from)))));
+                return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response))));
             }
             HandedOn::NotSent => replicas.holders.forget(key),
             HandedOn::Lost => return Err(NotHere::Lost),
         }
     }
-}
-
-/// The response of another process, which has its line in the access log there.
-pub(crate) fn passed_on(mut response: Response<Body>) -> Response<Body> {
-    response.extensions_mut().insert(Answered);
-    response
 }
 
 /// 421 for a request that another process has handed on, and that is for a third one.

@@ -42,13 +42,6 @@ impl Body {
     }
 }
 
-/// The body of a response of another server.
-impl From<BoxBody> for Body {
-    fn from(body: BoxBody) -> Self {
-        Self(Content::Foreign(body))
-    }
-}
-
 #[derive(Debug, Default)]
 enum Content {
     #[default]

@@ -17,7 +17,8 @@ use crate::body::SourceRequest;
 use crate::caller::Principal;
 use crate::endpoint::{Endpoint, is_taken, retry_soon};
 use crate::events::EventSource;
-use crate::lookup::{ATTEMPTS, NotHere, passed_on};
+use crate::lookup::{ATTEMPTS, NotHere};
+use crate::passed_on::pass_on;
 use crate::replicas::HandedOn;
 use crate::reply::{self, Body};
 use crate::request_events::RequestEvents;
@@ -84,11 +85,12 @@ async fn elsewhere(
     holder: Holder,
 ) -> Option<Response<Body>> {
     let (replicas, keeper) = (endpoint.config.replicas.as_ref()?, endpoint.config.leases.as_ref()?);
+    let _serving = endpoint.token();
     let mut holder = Some(holder);
     for _ in 0..ATTEMPTS {
         let lease = holder?.await?;
         match replicas.hand_on(keeper, &lease, parts, body).await {
-            HandedOn::Answered(response) => return Some(passed_on(response.map(Body::from))),
+            HandedOn::Answered(response) => return Some(pass_on(endpoint, &parts.method, response)),
             HandedOn::NotSent => holder = holder_of(endpoint, parts, request),
             HandedOn::Lost => return Some(NotHere::Lost.into_answer(request.id.clone())),
         }

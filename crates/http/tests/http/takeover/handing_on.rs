@@ -243,6 +243,23 @@ async fn a_header_is_used_once_and_for_its_body() {
     assert_eq!(a.stage.service.sessions(), 1);
 }
 
+#[tokio::test]
+async fn a_process_that_shuts_down_finishes_what_it_has_handed_on() {
+    let (_shared, a, b, _, host) = two().await;
+    let there = b.host(&host);
+    let mut listening = there.get().await;
+    listening.event().await.unwrap();
+    let calling = say(&there, call(1, "wait"));
+    a.stage.tools.begun().await;
+    b.stage.tools.shut_down();
+    assert_eq!(listening.event().await, None, "its client comes back to another process");
+    assert!(b.stage.service.drained().now_or_never().is_none(), "a call runs");
+    a.stage.tools.go.notify_one();
+    assert_eq!(in_time(calling).await.unwrap().unwrap(), (200, done(1, "done")));
+    in_time(b.stage.service.drained()).await.expect("nothing is left");
+    assert_eq!(there.post(&call(2, "echo x")).await.status, 503);
+}
+
 /// A socket at which the process should be.
 async fn socket(replica: &Replica) -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
