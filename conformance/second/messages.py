@@ -135,7 +135,7 @@ MESSAGES = {
     "ListRootsResponse": fields("roots:[RootDef]", x100="error:ToolError"),
     "RootDef": fields("uri:string name:string"),
     "SdkInfo": fields(
-        "name:string version:string language:string max_concurrent_calls:uint32 features:[string]"
+        "name:string version:string language:string max_concurrent_calls:uint32 features:[string] skill_folders:[string]"
     ),
     "BridgeInfo": fields("name:string version:string features:[string]"),
     "ElicitationRequest": fields(

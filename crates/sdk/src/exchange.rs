@@ -87,6 +87,7 @@ impl Exchange {
             language: "rust".into(),
             max_concurrent_calls: self.config.max_concurrent_calls,
             features,
+            ..SdkInfo::default()
         };
         vec![Step::send(Envelope::new("", info))]
     }

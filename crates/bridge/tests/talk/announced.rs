@@ -17,6 +17,7 @@ fn info(features: &[&str], calls: u32) -> SdkInfo {
         language: "rust".into(),
         max_concurrent_calls: calls,
         features: features.iter().map(|&feature| feature.to_owned()).collect(),
+        ..SdkInfo::default()
     }
 }
 

@@ -191,6 +191,7 @@ fn introduction() -> SdkInfo {
         language: "rust".into(),
         max_concurrent_calls: 256,
         features: Vec::new(),
+        skill_folders: Vec::new(),
     }
 }
 

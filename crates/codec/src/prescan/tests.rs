@@ -32,6 +32,7 @@ fn lists(count: usize) -> Vec<Msg> {
         CompletionResponse { values: many(count), ..Default::default() }.into(),
         ListRootsResponse { roots: many(count), ..Default::default() }.into(),
         SdkInfo { features: many(count), ..Default::default() }.into(),
+        SdkInfo { skill_folders: many(count), ..Default::default() }.into(),
         BridgeInfo { features: many(count), ..Default::default() }.into(),
     ]
 }

@@ -186,6 +186,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
             language: text("SdkInfo.language"),
             max_concurrent_calls: (1 << 31) + 4,
             features: texts("SdkInfo.features"),
+            skill_folders: texts("SdkInfo.skill_folders"),
         }
         .into(),
         BridgeInfo {

@@ -1074,6 +1074,10 @@ pub struct SdkInfo {
     /// `hand-over` (answers HandOverRequest and TakeOverRequest). Unknown names are ignored.
     #[prost(string, repeated, tag = "5")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Folders of Agent Skills that the bridge serves in addition to the tools, if it announces `skill-folders`. A relative
+    /// path is relative to the folder of the tool file. At most 64 folders, of at most 4,096 bytes each.
+    #[prost(string, repeated, tag = "6")]
+    pub skill_folders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Extension (201). What the bridge says of itself to a process that sent SdkInfo. The handshake does not wait for it.
 #[cfg_attr(feature = "serde", derive(::serde::Serialize))]
@@ -1091,7 +1095,7 @@ pub struct BridgeInfo {
     /// any request that it may name), `question-key` (Envelope.question_key), `question-group` (Envelope.more_questions),
     /// `reply-metadata` (metadata_json of the replies to reads, prompts and completions), `sampling-params`
     /// (SamplingRequest.params_json), `request-context` (Envelope.context), `ping` (Ping), `hand-over` (HandOverRequest and
-    /// TakeOverRequest). Unknown names are ignored.
+    /// TakeOverRequest), `skill-folders` (SdkInfo.skill_folders). Unknown names are ignored.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }

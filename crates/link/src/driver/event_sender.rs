@@ -130,7 +130,7 @@ fn message_size(message: &Msg) -> usize {
         Msg::SetAllowed(request) => request.tool_names.len(),
         Msg::SetBlocked(request) => request.tool_names.len(),
         Msg::Batch(request) => request.enable.len() + request.disable.len() + request.allow.len() + request.block.len(),
-        Msg::SdkInfo(info) => info.features.len(),
+        Msg::SdkInfo(info) => info.features.len() + info.skill_folders.len(),
         _ => 0,
     };
     message.encoded_len() + names * NAME

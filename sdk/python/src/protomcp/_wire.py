@@ -836,7 +836,7 @@ class RootDef:
 
 
 class SdkInfo:
-    __slots__ = ("name", "version", "language", "max_concurrent_calls", "features",)
+    __slots__ = ("name", "version", "language", "max_concurrent_calls", "features", "skill_folders",)
 
     def __init__(
         self,
@@ -845,12 +845,14 @@ class SdkInfo:
         language: str = "",
         max_concurrent_calls: int = 0,
         features: list[str] | None = None,
+        skill_folders: list[str] | None = None,
     ) -> None:
         self.name = name
         self.version = version
         self.language = language
         self.max_concurrent_calls = max_concurrent_calls
         self.features: list[str] = [] if features is None else features
+        self.skill_folders: list[str] = [] if skill_folders is None else skill_folders
 
 
 class BridgeInfo:
@@ -1288,6 +1290,7 @@ TABLES: dict[str, Table] = {
         (26, "language", "string", False),
         (32, "max_concurrent_calls", "uint32", False),
         (42, "features", "string", True),
+        (50, "skill_folders", "string", True),
     ),
     "BridgeInfo": (
         (10, "name", "string", False),
@@ -2189,7 +2192,7 @@ LISTS: dict[str, dict[int, tuple[str | None, bool]]] = {
     "GetPromptResponse": {18: (None, True)},
     "CompletionResponse": {10: (None, True)},
     "ListRootsResponse": {10: (None, True)},
-    "SdkInfo": {42: (None, True)},
+    "SdkInfo": {42: (None, True), 50: (None, True)},
     "BridgeInfo": {26: (None, True)},
 }
 

@@ -339,6 +339,7 @@ export interface SdkInfo {
   language: string;
   maxConcurrentCalls: number;
   features: string[];
+  skillFolders: string[];
 }
 
 export interface BridgeInfo {

@@ -246,6 +246,7 @@ const TABLES = {
     [26, "language", "text"],
     [32, "maxConcurrentCalls", "uint32"],
     [42, "features", "text", true],
+    [50, "skillFolders", "text", true],
   ],
   BridgeInfo: [
     [10, "name", "text"],

@@ -90,10 +90,11 @@ fn what_has_waited_counts_when_it_goes_on() {
 fn an_empty_name_weighs_what_it_takes() {
     use protomcp_envelope::{BatchUpdateRequest, EnableToolsRequest, SdkInfo};
     let names = || vec![String::new(); 1000];
-    let messages: [Msg; 3] = [
+    let messages: [Msg; 4] = [
         EnableToolsRequest { tool_names: names() }.into(),
         BatchUpdateRequest { disable: names(), ..Default::default() }.into(),
         SdkInfo { features: names(), ..Default::default() }.into(),
+        SdkInfo { skill_folders: names(), ..Default::default() }.into(),
     ];
     for message in messages {
         let event =
