@@ -18,6 +18,11 @@ pub(crate) const SKILLS: &[(&str, &str, &str)] = &[
         "{crates/skills/src/limits.rs MAX_NAMES count} files and folders, {crates/skills/src/limits.rs MAX_DEPTH count} deep",
         "",
     ),
+    (
+        "folders of skills that a tool process names",
+        "{crates/bridge/src/skill_folders.rs MAX_FOLDERS count}, with paths of {crates/bridge/src/skill_folders.rs MAX_PATH bytes}",
+        "",
+    ),
     ("the URI of a file", "{crates/skills/src/limits.rs MAX_URI bytes}", ""),
     (
         "a frontmatter",

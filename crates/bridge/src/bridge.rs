@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_server::{Router, ServeError, Server, Service};
 use protomcp_supervisor::Command;
 use protomcp_transport::Transport;
-use tokio::sync::mpsc;
+use tokio::sync::{SetOnce, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +29,8 @@ pub struct Bridge {
     pub(crate) metrics: BridgeMetrics,
     pub(crate) availability: Availability,
     pub(crate) snapshot: Arc<Published>,
+    /// Set when the first start of the first process has ended.
+    pub(crate) started: Arc<SetOnce<Result<(), String>>>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) stop: CancellationToken,
     /// The loops of the tool processes.
@@ -80,6 +82,15 @@ impl Bridge {
     #[must_use]
     pub fn registered_tools(&self) -> Vec<RegisteredTool> {
         self.snapshot.load().registered().iter().map(RegisteredTool::read).collect()
+    }
+
+    /// Waits until the first version of the tools takes calls, or has not started. Requests of clients that need the tools
+    /// wait as long.
+    pub fn first_version(&self) -> impl Future<Output = ()> + Send + use<> {
+        let started = Arc::clone(&self.started);
+        async move {
+            let _outcome = started.wait().await;
+        }
     }
 
     /// Reloads now, as if a file had been saved.

@@ -26,6 +26,7 @@ use crate::driver::watching::Watched;
 use crate::launch::Launch;
 use crate::pool::MAX_WORKERS;
 use crate::pool::affinity::WorkerAffinity;
+use crate::skill_folders::SkillFolders;
 use crate::tool_file::ToolFile;
 
 /// The most calls that wait for the tool process, of all sessions together.
@@ -68,7 +69,9 @@ impl Builder {
     /// A bridge to the tools of a file, run by the program that its extension suggests.
     pub fn tool_file(file: &ToolFile) -> Self {
         let name = file.path().file_name().map_or_else(|| "tool".into(), |name| name.to_string_lossy().into_owned());
-        Self::new(file.launch(), name)
+        let mut builder = Self::new(file.launch(), name);
+        builder.process.skills = SkillFolders::of(file);
+        builder
     }
 
     /// A bridge to the tools of the process that this command starts.
@@ -88,6 +91,7 @@ impl Builder {
                 stop: StopPolicy::default(),
                 worker: None,
                 shows_lists: true,
+                skills: SkillFolders::default(),
             },
             watched: Vec::new(),
             first: FirstVersion::Required,
@@ -243,6 +247,19 @@ impl Builder {
     #[must_use]
     pub fn max_result(mut self, bytes: u64) -> Self {
         self.process.link.limits.max_payload = bytes;
+        self
+    }
+
+    /// Serves the skills in the folders that the tool process names (`SdkInfo.skill_folders`), relative ones to the folder
+    /// of the tool file. `serve` gets them at each start of the process, before it takes calls: they replace the folders of
+    /// the process before, and a process that names none has an empty list. Of several [workers](Self::workers) the first
+    /// one counts. An error ends the start ([`StartError::Skills`]). By default the log says that they are not served.
+    #[must_use]
+    pub fn skill_folders<F>(mut self, serve: impl Fn(Vec<PathBuf>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        self.process.skills = self.process.skills.served_by(serve);
         self
     }
 

@@ -308,7 +308,7 @@ impl Driver {
                 },
                 Err(error) => Message {
                     input: match error {
-                        StartError::Socket(_) | StartError::Spawn(_) | StartError::Lend(_) => {
+                        StartError::Socket(_) | StartError::Spawn(_) | StartError::Lend(_) | StartError::Skills(_) => {
                             Input::CannotStart(generation, error.cause())
                         }
                         _ => Input::StartFailed(generation, error.cause()),

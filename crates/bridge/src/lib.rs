@@ -27,6 +27,7 @@ mod process;
 mod python_environment;
 mod python_file;
 mod run;
+mod skill_folders;
 mod status;
 mod tool_file;
 

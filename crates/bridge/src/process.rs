@@ -1,6 +1,7 @@
 //! One registered tool process, as the rest of the bridge sees it.
 
 pub(crate) mod deadline;
+pub(crate) mod file_system;
 pub(crate) mod middleware;
 pub(crate) mod request_context;
 pub(crate) mod running_calls;

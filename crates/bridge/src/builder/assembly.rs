@@ -80,6 +80,7 @@ impl Builder {
         let metrics = BridgeMetrics { metrics: front.metrics, dispatchers: Arc::clone(&dispatchers), traffic };
         let availability = Availability(dispatchers.iter().map(|dispatcher| dispatcher.availability()).collect());
         let snapshot = Arc::clone(&all[0].worker.snapshot);
+        let started = Arc::clone(&all[0].worker.started);
 
         let (mut workers, mut reloadable, mut starting, mut runs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for launched in all {
@@ -98,7 +99,8 @@ impl Builder {
         let backend = Backend { info, pool, tasks: Tasks::new(front.sessions.clone()) };
         // A call of the bridge only waits for the tool process, so it needs no separate task.
         let server = Server::with_sessions(front.sessions, backend).inline_calls();
-        let bridge = Bridge { server, metrics, availability, snapshot, inputs, stop: front.stop, runs, changes };
+        let stop = front.stop;
+        let bridge = Bridge { server, metrics, availability, snapshot, started, inputs, stop, runs, changes };
         (bridge, Starting(starting))
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Registration {
     pub(crate) catalog: Vec<Listed>,
     /// Lists that have changed since they were requested.
     pub(crate) renewed: Vec<Kind>,
+    /// The folders of skills that it names, until they are passed on.
+    pub(crate) skill_folders: Vec<String>,
     /// The process announces that it re-reads its files on a reload request.
     pub(crate) in_place: bool,
     /// The process announces that its tools always match their output schemas.

@@ -43,7 +43,7 @@ pub(crate) enum Input {
     Started(Generation, Registration),
     /// A process that was to be started failed. It is gone, or about to be.
     StartFailed(Generation, Cause),
-    /// The same, for a reason that is not in the files: there is no program or no socket.
+    /// The same, for a reason that is not in the file: there is no program or no socket, or skills are refused.
     CannotStart(Generation, Cause),
     /// A process answered the reload request and registered (perhaps the same again).
     Reloaded(Generation, Registration),

@@ -59,6 +59,9 @@ pub enum StartError {
     /// The files changed while the process was starting; their new version starts instead.
     #[error("the files changed while the tool process was starting")]
     Superseded,
+    /// The process names folders of skills that are refused, or whose skills cannot be loaded.
+    #[error("{0}")]
+    Skills(String),
     /// Accepting the connection failed.
     #[error("the connection of the tool process could not be accepted: {0}")]
     Accept(#[source] std::io::Error),

@@ -34,6 +34,7 @@ use crate::launch::{Fallback, Launch, Lent};
 use crate::process::middleware::MiddlewareChain;
 use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::{Child, Connection, ToolProcess};
+use crate::skill_folders::SkillFolders;
 
 /// The time for the exit of a process whose link closed, so that the error can name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
@@ -59,6 +60,8 @@ pub(crate) struct ProcessSettings {
     pub(crate) worker: Option<usize>,
     /// Clients see its lists.
     pub(crate) shows_lists: bool,
+    /// The folders of skills that the process names.
+    pub(crate) skills: SkillFolders,
 }
 
 /// Starts processes with these settings.
@@ -224,12 +227,13 @@ impl Launcher {
             exit = ended(exit) => return Err(StartError::Exited(exit)),
             () = tokio::time::sleep(connect_timeout) => return Err(StartError::NotConnected(connect_timeout)),
         };
-        let readers = if python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
+        let peer = stream.peer_process();
+        let readers = if python { SocketReaders::PerhapsTwo(peer) } else { SocketReaders::One };
         let (tap, generation) = (self.tap.clone(), handover.generation());
         let config = Config { requests_list: !handover.is_expected(), ..self.settings.link.clone() };
         let (link, mut events) = drive_filtered(stream, config, move |event| tap.filter(generation, event));
         let mut pending = PendingLists::new();
-        let (registered, sdk) = match register(&link, &mut events, &mut pending, handover).await {
+        let (mut registered, sdk) = match register(&link, &mut events, &mut pending, handover).await {
             Ok(registered) => registered,
             // The link closes a moment before the exit is known; the exit is the better reason.
             Err(error @ (StartError::Disconnected | StartError::DisconnectedTakingOver)) => {
@@ -242,6 +246,11 @@ impl Launcher {
             }
             Err(error) => return Err(error),
         };
+        // All workers run the same file.
+        if self.settings.worker.is_none_or(|number| number == 1) {
+            let named = mem::take(&mut registered.skill_folders);
+            self.settings.skills.pass_on(&named, peer).await.map_err(StartError::Skills)?;
+        }
         // A process that announces itself reads its socket on one thread.
         let readers = if sdk.announced { SocketReaders::One } else { readers };
         let connection = Connection { link, readers, sdk };
@@ -340,12 +349,18 @@ async fn register(
     let tools = draft.relisted.take().or(tools);
     middleware.append(&mut draft.late);
     let (sdk, renewed) = (draft.sdk, mem::take(&mut draft.renewed));
-    let early = draft.into_commands();
-    let structured = sdk.structured;
-    Ok((
-        Registration { tools: tools.map(Into::into), middleware, early, catalog, renewed, in_place: false, structured },
-        sdk,
-    ))
+    let skill_folders = mem::take(&mut draft.skill_folders);
+    let registered = Registration {
+        tools: tools.map(Into::into),
+        middleware,
+        early: draft.into_commands(),
+        catalog,
+        renewed,
+        skill_folders,
+        in_place: false,
+        structured: sdk.structured,
+    };
+    Ok((registered, sdk))
 }
 
 /// The handshake, after the state of the process before, if there may be one.

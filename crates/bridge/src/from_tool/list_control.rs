@@ -76,6 +76,8 @@ pub(crate) fn refused(reason: &str, count: u64) {
 pub(crate) struct PendingRegistration {
     /// The announced features of the process.
     pub(crate) sdk: SdkFeatures,
+    /// The folders of skills that it names.
+    pub(crate) skill_folders: Vec<String>,
     /// Its lists other than tools that have changed since.
     pub(crate) renewed: Vec<Kind>,
     /// Its last tools since the handshake, if it has sent any.
@@ -129,6 +131,7 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistr
         Event::Notification { message: Msg::SdkInfo(info), .. } => {
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
             draft.sdk = SdkFeatures::of(&info);
+            draft.skill_folders = info.skill_folders;
             link.reply("", sdk::bridge_info());
             if draft.sdk.answers_pings {
                 link.keep_alive();

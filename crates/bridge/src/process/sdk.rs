@@ -7,7 +7,7 @@ use protomcp_envelope::{BridgeInfo, SdkInfo};
 /// The most concurrent calls that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 15] = [
+const FEATURES: [&str; 16] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -23,6 +23,7 @@ const FEATURES: [&str; 15] = [
     "sampling-params",
     "ping",
     "hand-over",
+    "skill-folders",
 ];
 
 /// The announced features of a process.

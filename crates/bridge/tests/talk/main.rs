@@ -18,6 +18,7 @@ mod questions;
 mod reload;
 mod rounds;
 mod run;
+mod skills;
 mod stage;
 mod tasks;
 mod tasks_without_session;
