@@ -52,6 +52,9 @@ impl<S: Service> Layer<S> for SkillsLayer {
 impl<S: Service> Service for WithSkills<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         let Some(skills) = &self.skills else { return self.inner.call(request, context).await };
+        if skills.is_held() && is_about_skills(&request) {
+            Box::pin(skills.released()).await;
+        }
         match request {
             // In a box: the future of each request would hold it.
             ServerRequest::ListResources(list) => Box::pin(self.list(skills, list, context)).await,
@@ -91,6 +94,19 @@ impl<S: Service> WithSkills<S> {
             }
             outcome => outcome,
         }
+    }
+}
+
+/// True if the answer may depend on the skills alone.
+fn is_about_skills(request: &ServerRequest) -> bool {
+    match request {
+        ServerRequest::ReadResource(read) => read.uri.starts_with(SCHEME),
+        ServerRequest::Subscribe(request) => request.uri.starts_with(SCHEME),
+        ServerRequest::Unsubscribe(request) => request.uri.starts_with(SCHEME),
+        ServerRequest::Other { method, .. } => {
+            ["skills/list", "skills/get", "resources/directory/read"].contains(&method.as_ref())
+        }
+        _ => false,
     }
 }
 

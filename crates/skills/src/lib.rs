@@ -2,6 +2,7 @@
 
 mod file_name;
 mod folder;
+mod folders;
 mod frontmatter;
 mod layer;
 mod limits;
@@ -16,6 +17,7 @@ mod skills;
 mod tree;
 mod yaml;
 
+pub use folders::{FoldersError, ReloadOn, SkillFolders};
 pub use frontmatter::{Frontmatter, FrontmatterError};
 pub use layer::{SkillsLayer, WithSkills};
 pub use limits::{

@@ -1,7 +1,7 @@
 //! Loads folders: each file is read once, hashed and kept, so that a later change on the disk cannot change the
 //! contents that a digest describes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -33,6 +33,8 @@ impl SkillTree {
 
     /// Like [`SkillTree::load`], with the skills of several folders.
     ///
+    /// A folder that occurs twice, by whatever paths, is loaded once.
+    ///
     /// # Errors
     /// See [`SkillTree::load`]; also if two folders have the same file.
     pub fn load_all<P: AsRef<Path>>(folders: impl IntoIterator<Item = P>) -> Result<Self, LoadError> {
@@ -54,6 +56,8 @@ struct Loader {
     bytes: u64,
     /// The path of each file, by its URI.
     paths: HashMap<String, PathBuf>,
+    /// The folders that were loaded, without links in their paths.
+    loaded: HashSet<PathBuf>,
 }
 
 /// A folder on the way.
@@ -72,6 +76,11 @@ impl Loader {
     fn load(&mut self, path: &Path) -> Result<(), LoadError> {
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
         let folder = Folder::open(path).map_err(unreadable)?;
+        // `.` has a name, too.
+        let place = path.canonicalize().map_err(unreadable)?;
+        if !self.loaded.insert(place.clone()) {
+            return Ok(());
+        }
         let mut first = Visited {
             folder,
             path: path.to_owned(),
@@ -81,8 +90,6 @@ impl Loader {
             is_inside: false,
         };
         if first.folder.has_file(SKILL_FILE) {
-            // `.` has a name, too.
-            let place = path.canonicalize().map_err(unreadable)?;
             first.name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
             first.uri = child(ROOT, &first.name);
         }

@@ -1,6 +1,7 @@
 //! Loads folders again: when their files change, or when it is requested. A tree that cannot be loaded changes nothing.
 
 use std::collections::HashSet;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,6 +40,24 @@ impl Skills {
         let tree = SkillTree::load_all(folders)?;
         log_omissions(&tree, &SkillTree::default());
         Ok(Self::new(tree))
+    }
+
+    /// Loads the skills in some folders, and serves them from now on. The log has a warning for each file or folder that is
+    /// left out and was not before. Must be called inside of a tokio runtime.
+    ///
+    /// # Errors
+    /// See [`SkillTree::load_all`]; the skills stay as they were.
+    pub async fn load_again(&self, folders: Vec<PathBuf>) -> Result<(), LoadError> {
+        match spawn_blocking(move || SkillTree::load_all(folders.iter())).await {
+            Ok(loaded) => {
+                let old = self.replace(loaded?);
+                log_omissions(&self.tree(), &old);
+                Ok(())
+            }
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            // The runtime ends.
+            Err(_) => Ok(()),
+        }
     }
 
     /// Loads the folders again on each request. Must be called inside of a tokio runtime with timers.
@@ -118,7 +137,7 @@ impl Skills {
 }
 
 /// Logs the files and folders that were not left out of the tree before.
-fn log_omissions(new: &SkillTree, old: &SkillTree) {
+pub(crate) fn log_omissions(new: &SkillTree, old: &SkillTree) {
     let before: HashSet<_> = old.omissions().iter().collect();
     let mut others = new.omissions().iter().filter(|omission| !before.contains(omission));
     for omission in others.by_ref().take(MAX_LINES) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use protomcp_server::{Audience, CacheHints, ServerHandle};
+use tokio::sync::SetOnce;
 
 use crate::tree::SkillTree;
 
@@ -17,13 +18,43 @@ struct Shared {
     tree: ArcSwap<SkillTree>,
     /// The clients that are notified of changes.
     sessions: OnceLock<ServerHandle>,
+    /// Set when requests may be answered; `None` if they always may.
+    release: Option<SetOnce<()>>,
 }
 
 impl Skills {
     /// Skills that are served until they are replaced.
     #[must_use]
     pub fn new(tree: SkillTree) -> Self {
-        Self(Arc::new(Shared { tree: ArcSwap::from_pointee(tree), sessions: OnceLock::new() }))
+        Self(Arc::new(Shared { tree: ArcSwap::from_pointee(tree), ..Shared::default() }))
+    }
+
+    /// The same, but requests for skills wait until [`Skills::release`]: the first folders are not known yet. Requests
+    /// for the list of resources wait as long as the service behind the skills makes them wait.
+    #[must_use]
+    pub fn held(tree: SkillTree) -> Self {
+        let shared = Shared { tree: ArcSwap::from_pointee(tree), release: Some(SetOnce::new()), ..Shared::default() };
+        Self(Arc::new(shared))
+    }
+
+    /// Answers requests from now on.
+    pub fn release(&self) {
+        if let Some(release) = &self.0.release {
+            // It may have been set before.
+            let _again = release.set(());
+        }
+    }
+
+    /// True while requests wait.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.release.as_ref().is_some_and(|release| !release.initialized())
+    }
+
+    /// Waits until requests may be answered.
+    pub(crate) async fn released(&self) {
+        if let Some(release) = &self.0.release {
+            release.wait().await;
+        }
     }
 
     /// The skills that are served now.

@@ -92,6 +92,16 @@ fn folders_add_up_unless_they_have_the_same_file() {
 }
 
 #[test]
+fn a_folder_that_is_named_twice_is_loaded_once() {
+    let scene = Scene::new();
+    scene.skill("acme/a");
+    std::os::unix::fs::symlink(scene.path("acme"), scene.path("link")).unwrap();
+    let paths = ["acme", "link", "acme/../acme/."].map(|name| scene.path(name));
+    let tree = SkillTree::load_all(paths).unwrap();
+    assert_eq!(uris(&tree), ["skill://a/SKILL.md"]);
+}
+
+#[test]
 fn an_error_repeats_the_beginning_of_a_long_uri() {
     let (tree, uri) = (SkillTree::default(), "x".repeat(1 << 20));
     for error in [

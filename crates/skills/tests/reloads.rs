@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use protomcp_skills::{SkillTree, Skills};
+use protomcp_skills::{ReloadOn, SkillFolders, SkillTree, Skills};
 use protomcp_testing::{Log, until};
 use tokio::runtime::Builder;
 
@@ -59,5 +59,47 @@ fn a_request_loads_the_folders_again() {
         scene.skill("a").skill("b");
         reload.request();
         until("the new skill", || names(&skills.tree()) == "a b").await;
+    });
+}
+
+#[test]
+fn a_program_replaces_its_folders_and_keeps_the_ones_of_the_user() {
+    let log = Log::capture();
+    run(async {
+        let (own, first, second) = (Scene::new(), Scene::new(), Scene::new());
+        own.skill("a");
+        first.skill("b");
+        second.skill("c");
+        let path = |scene: &Scene| scene.root().to_owned();
+        let folders = SkillFolders::open(vec![path(&own)], ReloadOn::Change { poll: None }).unwrap();
+        assert_eq!(names(&folders.skills().tree()), "a");
+        folders.serve_named(vec![path(&first), path(&own)]).await.unwrap();
+        assert_eq!(names(&folders.skills().tree()), "a b", "they are loaded before the program is served");
+        first.skill("d");
+        until("a save in the folder of the program", || names(&folders.skills().tree()) == "a b d").await;
+        folders.serve_named(vec![path(&second)]).await.unwrap();
+        until("the folder of the next version", || names(&folders.skills().tree()) == "a c").await;
+        folders.serve_named(vec![second.path("none")]).await.unwrap();
+        until("the refusal", || log.has(REFUSED)).await;
+        assert_eq!(names(&folders.skills().tree()), "a c");
+        folders.serve_named(Vec::new()).await.unwrap();
+        until("no folder of the program", || names(&folders.skills().tree()) == "a").await;
+    });
+}
+
+#[test]
+fn the_first_folders_of_a_program_must_be_right() {
+    run(async {
+        let scene = Scene::new();
+        scene.write("a/SKILL.md", "no frontmatter");
+        let folders = SkillFolders::open(Vec::new(), ReloadOn::Request).unwrap();
+        let error = folders.serve_named(vec![scene.root().to_owned()]).await.unwrap_err().to_string();
+        assert!(error.contains("the first line is not ---"), "{error}");
+        scene.skill("a");
+        folders.serve_named(vec![scene.root().to_owned()]).await.unwrap();
+        assert_eq!(names(&folders.skills().tree()), "a");
+        scene.skill("b");
+        folders.reload();
+        until("the new skill", || names(&folders.skills().tree()) == "a b").await;
     });
 }

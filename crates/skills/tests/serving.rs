@@ -247,3 +247,27 @@ fn a_layer_without_skills_changes_nothing() {
         assert!(skills.call(other, Context::detached()).await.is_ok());
     });
 }
+
+#[test]
+fn requests_wait_until_the_first_folders_are_known() {
+    run_paused(async {
+        let scene = Scene::new();
+        scene.skill("a");
+        let skills = Skills::held(SkillTree::default());
+        let mut client = Client::connect(&skills, resources(), false).await;
+        let read = json!({"uri": "skill://a/SKILL.md"});
+        let waiting = [("skills/list", json!({})), ("resources/read", read)];
+        let mut ids = Vec::new();
+        for (method, params) in waiting {
+            ids.push(client.peer.request(method, params).await);
+        }
+        client.peer.hears_nothing().await;
+        assert!(client.ask("resources/read", json!({"uri": "note:a"})).await.is_ok(), "other requests do not wait");
+        skills.replace(scene.tree());
+        skills.release();
+        for id in ids {
+            let (answer, _) = client.peer.until(id).await;
+            assert!(answer["result"].to_string().contains("skill://a/SKILL.md"), "{answer}");
+        }
+    });
+}
