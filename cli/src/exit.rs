@@ -68,6 +68,7 @@ impl From<&StartError> for Failure {
         match error {
             // With its remedy.
             StartError::Spawn(spawn) => Self { text: error.to_string(), ..Self::from(spawn.failure()) },
+            StartError::Skills(why) => Self::usage(why.as_str()),
             other => Self::failed(reason(other)),
         }
     }

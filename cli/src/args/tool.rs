@@ -229,9 +229,9 @@ impl ToolFlags {
         self.view.lazy_tools.then(LazyTools::default)
     }
 
-    /// The folders of skills; none in front of other servers.
-    pub(crate) fn skill_folders(&self) -> &[PathBuf] {
-        if self.file.is_some() { &self.view.skills.folders } else { &[] }
+    /// The folders of skills; `None` in front of other servers.
+    pub(crate) fn skill_folders(&self) -> Option<&[PathBuf]> {
+        self.file.is_some().then_some(self.view.skills.folders.as_slice())
     }
 
     /// The interval at which the folders of skills are polled, if their saves are noticed at all.

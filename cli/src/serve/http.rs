@@ -56,7 +56,7 @@ pub(super) async fn serve(
         Source::File { path, watch } => {
             let builder = tool.bridge(&path, watch);
             let builder = state_keys.into_iter().fold(builder, protomcp_bridge::Builder::state_keys);
-            let (bridge, starting) = recorded(builder, front.recorder.as_ref()).launch();
+            let (bridge, starting) = front.terms.launch(recorded(builder, front.recorder.as_ref()));
             console.serve(bridge.server());
             let Serving { service, readiness, listeners, shared } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();

@@ -53,7 +53,7 @@ async fn serve(options: PlaygroundOptions) -> Result<(), Failure> {
     match source {
         Source::File { path, watch } => {
             let served = format!("{} in the playground", path.display());
-            let (bridge, starting) = tool.bridge(&path, watch).tap(journal.tap()).launch();
+            let (bridge, starting) = front.terms.launch(tool.bridge(&path, watch).tap(journal.tap()));
             let server = bridge.server();
             let run = prepare(bridge, starting, signals, served, || {});
             let handle = run.handle();

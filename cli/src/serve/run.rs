@@ -37,6 +37,8 @@ pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
         RunError::Start(StartError::Socket(socket)) => {
             Failure::usage(format!("{socket}; choose another path with --socket"))
         }
+        // Like a folder that the command line names.
+        RunError::Start(StartError::Skills(why)) => Failure::usage(why.as_str()),
         RunError::Start(start) => Failure::failed(format!("failed to start tool process: {}", exit::reason(start))),
         error => Failure::failed(error.to_string()),
     }

@@ -62,7 +62,8 @@ pub(super) async fn serve(
             if is_live {
                 tracing::info!("{}", live::advice(&path));
             }
-            let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
+            let builder = recorded(tool.bridge(&path, watch), front.recorder.as_ref());
+            let (bridge, starting) = front.terms.launch(builder);
             let server = bridge.server();
             let run = prepare(bridge, starting, signals, format!("{} on stdio", path.display()), || {});
             match run.serve(front.serve(server, reader, writer)).await {

@@ -46,7 +46,7 @@ pub(super) async fn serve(
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
-            let (bridge, starting) = tool.bridge(&path, watch).launch();
+            let (bridge, starting) = front.terms.launch(tool.bridge(&path, watch));
             console.serve(bridge.server());
             let connections = front.serve(bridge.server());
             let run = prepare(bridge, starting, signals, format!("{} over TCP", path.display()), console.ready());

@@ -4,13 +4,14 @@ use std::sync::Arc;
 #[cfg(feature = "upstream")]
 use std::time::Duration;
 
+use protomcp_bridge::{Bridge, Builder, Starting};
 #[cfg(feature = "proto-mcp")]
 use protomcp_bufmcp::{AnyServer, BinaryServer};
 use protomcp_check::{ForHosts, HostLayer};
 use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
-use protomcp_skills::{Skills, SkillsLayer, WithSkills};
+use protomcp_skills::{SkillsLayer, WithSkills};
 
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
@@ -18,7 +19,7 @@ use crate::exit::Failure;
 use crate::proto_remote::ProtoRemote;
 #[cfg(feature = "proto-mcp")]
 use crate::serve::binary::BinaryTerms;
-use crate::serve::skills;
+use crate::serve::skills::FileSkills;
 
 /// The terms on which clients are served.
 #[derive(Clone)]
@@ -30,7 +31,7 @@ pub(super) struct Terms {
     /// Definitions in the form of hosts.
     hosts: HostLayer,
     /// Served in addition to the tools.
-    skills: Option<Skills>,
+    skills: Option<FileSkills>,
     /// Each request is a line in the log.
     access_log: bool,
     /// For clients of proto-mcp alone.
@@ -48,11 +49,19 @@ impl Terms {
             admission: tool.limits.admission.layer(),
             lazy_tools: tool.lazy_tools(),
             hosts: tool.host_layer(),
-            skills: skills::open(tool)?,
+            skills: FileSkills::open(tool)?,
             access_log: tool.access_log,
             #[cfg(feature = "proto-mcp")]
             binary: BinaryTerms::new(tool),
         })
+    }
+
+    /// Launches the bridge to a tool file, which may name folders of skills.
+    pub(super) fn launch(&self, builder: Builder) -> (Bridge, Starting) {
+        match &self.skills {
+            Some(skills) => skills.launch(builder),
+            None => builder.launch(),
+        }
     }
 
     /// The limits on concurrent calls.
@@ -71,7 +80,7 @@ impl Terms {
             server.handle().log_access();
         }
         let server = match &self.skills {
-            Some(skills) => skills.serve(server),
+            Some(skills) => skills.skills().serve(server),
             None => server.layer(SkillsLayer::default()),
         };
         self.hosts.around(server.layer(&self.admission))

@@ -14,7 +14,6 @@ use crate::serve::console::Console;
 use crate::serve::gateway;
 use crate::serve::live;
 use crate::serve::run::{Signals, failure, prepare};
-#[cfg(feature = "upstream")]
 use crate::serve::terms::Terms;
 
 /// Serves the person at the terminal, who calls the tools in its view. There is no other client.
@@ -25,7 +24,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
     match source {
         Source::File { path, watch } => {
             tracing::info!("{}", live::advice(&path));
-            let (bridge, starting) = tool.bridge(&path, watch).launch();
+            let (bridge, starting) = Terms::new(tool)?.launch(tool.bridge(&path, watch));
             let server = bridge.server();
             console.serve(server.clone());
             let run = prepare(bridge, starting, signals, path.display().to_string(), console.ready());

@@ -66,7 +66,9 @@ impl Environment {
             let has_skills = view.capabilities.as_ref().is_some_and(|server| server.has_extension(SKILLS_EXTENSION));
             if self.names_servers && has_skills {
                 let name = servers[reach.place].name();
-                tracing::warn!("the skills of {name} are resources alone, because several servers are served");
+                tracing::info!(
+                    "the skills of {name}, if it has any, are resources alone, because several servers are served"
+                );
             }
         }
     }

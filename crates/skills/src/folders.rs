@@ -59,8 +59,8 @@ struct State {
 }
 
 impl SkillFolders {
-    /// Loads the folders of the user, if there are any. Blocks while it reads. Must be called inside of a tokio runtime with
-    /// timers.
+    /// Loads the folders of the user, if there are any. Blocks while it reads. Must be called inside of a tokio runtime
+    /// with timers.
     ///
     /// # Errors
     /// [`FoldersError`] if a folder cannot be loaded or watched.

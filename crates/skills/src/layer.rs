@@ -84,7 +84,9 @@ impl<S: Service> WithSkills<S> {
                 let first = joined(page.resources, skills.tree().resources(None)?)?;
                 Ok(ListResourcesResult { meta: page.meta, ..first }.into())
             }
-            Ok(ServerResult::Body(body)) => with_skills(body, &skills.tree()),
+            Ok(ServerResult::Body(body)) if skills.tree().skills().next().is_some() => {
+                with_skills(body, &skills.tree())
+            }
             // A service without resources.
             Err(error) if error.code == code::METHOD_NOT_FOUND => {
                 if let Some(cursor) = cursor {

@@ -46,7 +46,8 @@ impl Skills {
     }
 
     /// True while requests wait.
-    pub(crate) fn is_held(&self) -> bool {
+    #[must_use]
+    pub fn is_held(&self) -> bool {
         self.0.release.as_ref().is_some_and(|release| !release.initialized())
     }
 
