@@ -8,6 +8,7 @@ pub(crate) mod call;
 mod connection;
 mod content;
 mod doctor;
+mod file_skills;
 pub(crate) mod form;
 mod list;
 mod printed;
@@ -18,6 +19,8 @@ mod refusal;
 mod remote_connection;
 mod scenarios;
 mod signature;
+mod skill_entries;
+mod skill_faults;
 mod test;
 mod validate;
 

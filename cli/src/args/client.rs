@@ -166,6 +166,10 @@ pub(super) struct List {
     #[arg(long, value_name = "KIND", default_value = "tools")]
     kind: ListKind,
 
+    /// Print the skills: the same as --kind skills
+    #[arg(long, conflicts_with = "kind")]
+    skills: bool,
+
     /// Print the definitions as a JSON array
     #[arg(long)]
     json: bool,
@@ -178,7 +182,8 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   pmcp list tools.py                              the tools of a tool file, with their arguments (? is optional)
   pmcp list https://example.com/mcp --json        the tools of a remote server, as JSON
-  pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts";
+  pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts
+  pmcp list --skills tools.py                     the names, URIs and descriptions of its skills";
 
 /// Call a tool of a tool file or an MCP server
 #[derive(Debug, Args)]
@@ -222,6 +227,8 @@ pub(crate) enum ListKind {
     Templates,
     /// Prompts
     Prompts,
+    /// Skills
+    Skills,
 }
 
 impl ListKind {
@@ -232,6 +239,7 @@ impl ListKind {
             Self::Resources => "resources",
             Self::Templates => "resource templates",
             Self::Prompts => "prompts",
+            Self::Skills => "skills",
         }
     }
 }
@@ -259,7 +267,8 @@ pub(crate) struct CallOptions {
 
 impl List {
     pub(super) fn options(self) -> Result<ListOptions, Failure> {
-        let Self { target, kind, json, mut server } = self;
+        let Self { target, kind, skills, json, mut server } = self;
+        let kind = if skills { ListKind::Skills } else { kind };
         let target = server.target(target, "list")?;
         Ok(ListOptions { target, kind, json, server })
     }

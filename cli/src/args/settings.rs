@@ -15,6 +15,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
 use crate::args::settings_file::{self, FILE};
+use crate::args::skills::SKILLS;
 use crate::args::tool::{FOR_WATCHED_FILES, TOOL_FILES_ONLY};
 use crate::exit::Failure;
 
@@ -28,8 +29,8 @@ pub(super) const WATCH: &str = "watch";
 /// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
 const NOT_SETTINGS: [&str; 8] =
     ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port", "to"];
-/// Flags without a meaning for a command that accepts them to say so, and one whose name has another meaning there.
-const NOT_OF: [(&str, &str); 3] = [("run", "poll"), ("record", "poll"), ("test", WATCH)];
+/// Flags without a meaning for a command that accepts them to say so, and ones whose name has another meaning there.
+const NOT_OF: [(&str, &str); 4] = [("run", "poll"), ("record", "poll"), ("test", WATCH), ("list", SKILLS)];
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use crate::args::client::{Answer, ServerFlags, Target};
 use crate::args::shown_url::shown;
 use crate::args::tool::server_words;
 use crate::client::answers::Answers;
+use crate::client::file_skills::{FileSkills, Named};
 use crate::client::form;
 use crate::client::refusal::Asking;
 #[cfg(feature = "upstream")]
@@ -56,6 +57,7 @@ impl Caller {
 pub(super) struct Connection {
     pub(super) session: ClientSession,
     bridge: Option<Bridge>,
+    skills: FileSkills,
     answers: Answers,
 }
 
@@ -133,8 +135,9 @@ impl Connection {
             Target::Proto(server) => remote_connection::to_proto(&caller, &server, flags).await?,
             Target::Command(words) => to_command(&caller, &words).await?,
         };
-        Ok(Self { session, bridge: None, answers: Answers::default() })
+        Ok(Self { session, bridge: None, skills: FileSkills::default(), answers: Answers::default() })
     }
+
     /// The ways in which the server can ask its user.
     pub(super) fn asking(&self) -> Asking {
         let is_stateless = self.bridge.is_none() && !self.session.server().is_stateful();
@@ -144,6 +147,11 @@ impl Connection {
     /// The tools that the process of a tool file has registered; `None` for other servers.
     pub(super) fn registered_tools(&self) -> Option<Vec<RegisteredTool>> {
         self.bridge.as_ref().map(Bridge::registered_tools)
+    }
+
+    /// The folders of skills that a tool file names; `None` for other servers.
+    pub(super) fn named_skills(&self) -> Option<Named> {
+        self.bridge.as_ref().map(|_| self.skills.named())
     }
 
     /// Ends the session, and the process behind it.
@@ -212,16 +220,19 @@ async fn to_file(caller: &Caller, path: &Path, flags: &ServerFlags) -> Result<Co
     if let Some(runtime) = &flags.runtime {
         file = file.runtime(runtime);
     }
+    let skills = FileSkills::default();
+    let named = skills.clone();
     let bridge = Bridge::tool_file(&file)
         .connect_timeout(OPEN.min(flags.timeout))
+        .skill_folders(move |folders| named.clone().serve(folders))
         .start()
         .await
         .map_err(|error| Failure::from(&error))?;
     let (near, far) = memory::pair();
-    let server = bridge.server();
+    let server = skills.skills().serve(bridge.server());
     tokio::spawn(async move { server.serve(far).await });
     match caller.connect(near).await {
-        Ok(session) => Ok(Connection { session, bridge: Some(bridge), answers: Answers::default() }),
+        Ok(session) => Ok(Connection { session, bridge: Some(bridge), skills, answers: Answers::default() }),
         Err(error) => {
             bridge.shutdown().await;
             Err(cannot_connect(&path.display().to_string(), error))

@@ -1,4 +1,4 @@
-//! `pmcp list`: the tools, resources, templates or prompts of a server.
+//! `pmcp list`: the tools, resources, templates, prompts or skills of a server.
 
 use futures_util::{Stream, TryStreamExt};
 use protomcp_client::{ClientSession, RequestError};
@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::args::client::{ListKind, ListOptions};
 use crate::client::connection::Connection;
 use crate::client::signature;
+use crate::client::skill_entries::{self, SkillEntry};
 use crate::exit::{self, Failure};
 
 /// A definition: the name with the arguments, or the URI; the description; and the whole as JSON.
@@ -17,12 +18,24 @@ struct Row {
     json: String,
 }
 
+impl From<SkillEntry> for Row {
+    fn from(skill: SkillEntry) -> Self {
+        let SkillEntry { uri, name, description, json } = skill;
+        let description = format!("{uri}  {}", description.unwrap_or_default());
+        Self { name, description: Some(description), json: json.to_string() }
+    }
+}
+
 /// Prints the list.
 pub(super) async fn list(options: ListOptions) -> Result<(), Failure> {
     let ListOptions { target, kind, json, server } = options;
     let connection = Connection::open(target, &server).await?;
     let rows = if has(&connection.session, kind) { rows(&connection.session, kind).await } else { Ok(Vec::new()) };
+    let fault = connection.named_skills().and_then(|named| named.fault).filter(|_| kind == ListKind::Skills);
     connection.close().await;
+    if let Some(why) = fault {
+        return Err(Failure::usage(why));
+    }
     let rows = rows.map_err(|error| Failure::failed(format!("cannot list {}: {error}", kind.name())))?;
     if rows.is_empty() && !json {
         tracing::warn!("the server has no {}", kind.name());
@@ -37,6 +50,8 @@ fn has(session: &ClientSession, kind: ListKind) -> bool {
         ListKind::Tools => capabilities.tools.is_some(),
         ListKind::Resources | ListKind::Templates => capabilities.resources.is_some(),
         ListKind::Prompts => capabilities.prompts.is_some(),
+        // Sessions do not declare them.
+        ListKind::Skills => true,
     })
 }
 
@@ -57,6 +72,7 @@ async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, Reque
             let name = |prompt: &Prompt| format!("{}{}", prompt.name, signature::of_prompt(&prompt.arguments));
             collect(session.prompts(), |prompt| (name(prompt), prompt.description.clone())).await
         }
+        ListKind::Skills => Ok(skill_entries::skills(session).await?.into_iter().map(Row::from).collect()),
     }
 }
 

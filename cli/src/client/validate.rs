@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use protomcp_check::{Strictness, ToolDefinition, ToolSet, to_sarif, validate as check};
+use protomcp_check::{SkillFault, Strictness, ToolDefinition, ToolSet, to_sarif, validate as check};
 use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{JsonObject, ListTools, RawJson};
 
@@ -12,6 +12,8 @@ use crate::args::client::Target;
 use crate::args::shown_url::shown;
 use crate::args::validate::{ReportFormat, ValidateOptions};
 use crate::client::connection::Connection;
+use crate::client::file_skills::Named;
+use crate::client::{skill_entries, skill_faults};
 use crate::exit::{self, Failure};
 
 /// The most pages of a list.
@@ -27,6 +29,7 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
     let listed = listed(&connection.session).await;
     let took = begun.elapsed();
     let registered = connection.registered_tools();
+    let skills = skills(&connection).await;
     let instructions = connection.session.server().instructions.clone();
     connection.close().await;
     let tools = match registered {
@@ -39,17 +42,34 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
         None => listed.map_err(|error| Failure::failed(format!("cannot list tools: {error}")))?,
     };
     let set = ToolSet { server: name, instructions, tools, listed_after: is_started.then_some(took) };
-    let report = check(&set, strictness, &hosts);
+    let report = check(&set, strictness, &hosts).with_skills(skills);
     match format {
         ReportFormat::Text => exit::print_report(report.to_text()),
         ReportFormat::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
         ReportFormat::Sarif => exit::print(&exit::for_stdout(format!("{}\n", to_sarif(&report, &artifact)))),
     }?;
+    let of_skills = report.skills.iter().filter(|fault| fault.is_error).count();
+    let subject = match of_skills {
+        0 => "the tools",
+        count if count == report.errors.len() => "the skills",
+        _ => "the tools and skills",
+    };
     match report.errors.len() {
         0 if report.tools.is_empty() => without_tools(strictness),
         0 => Ok(()),
-        1 => Err(Failure::failed("the tools have 1 error")),
-        count => Err(Failure::failed(format!("the tools have {count} errors"))),
+        1 => Err(Failure::failed(format!("{subject} have 1 error"))),
+        count => Err(Failure::failed(format!("{subject} have {count} errors"))),
+    }
+}
+
+/// The faults of the skills: in the folders that a tool file names, or of the entries of another server.
+async fn skills(connection: &Connection) -> Vec<SkillFault> {
+    match connection.named_skills() {
+        Some(Named { folders, .. }) => skill_faults::of_folders(&folders),
+        // The list of tools says more about a server that does not answer.
+        None => skill_entries::skills(&connection.session)
+            .await
+            .map_or_else(|_| Vec::new(), |all| skill_faults::of_entries(&all)),
     }
 }
 

@@ -13,6 +13,7 @@ mod report;
 mod rules;
 mod sarif;
 pub mod scenario;
+mod skills;
 mod test_output;
 mod time_text;
 mod tokens;
@@ -28,6 +29,7 @@ pub use hosts::{Certainty, Effect, Host, HostRule, HostSelection, UnknownHost, h
 pub use report::{Report, Strictness, ToolStatus, validate};
 pub use rules::check_result;
 pub use sarif::to_sarif;
+pub use skills::SkillFault;
 pub use test_output::{CallReport, Lists};
 pub use tokens::{TOKEN_METHOD, tokens};
 pub use trace::{Direction, Trace, TraceEntry};

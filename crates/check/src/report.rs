@@ -12,6 +12,7 @@ use crate::definition::ToolSet;
 use crate::finding::{Finding, finding_lines};
 use crate::hosts::HostSelection;
 use crate::rules::{check_set, without_repeats};
+use crate::skills::{SkillFault, warning_lines};
 use crate::tokens::{TOKEN_METHOD, tokens};
 use crate::upstream::{Issue, issues};
 
@@ -45,6 +46,8 @@ pub struct Report {
     pub errors: Vec<Issue>,
     /// The findings about hosts, the worst first. Those that are errors are among the errors, too.
     pub findings: Vec<Finding>,
+    /// The faults of skills. Those that are errors are among the errors, too.
+    pub skills: Vec<SkillFault>,
     /// The number of errors of the definitions themselves.
     own: usize,
     strictness: Strictness,
@@ -72,7 +75,7 @@ pub fn validate(set: &ToolSet, strictness: Strictness, hosts: &HostSelection) ->
         is_ok: !faulty.contains(tool.name.as_str()),
         tokens: tokens(tool.size),
     });
-    Report { tools: status.collect(), errors, findings, own, strictness, is_for_hosts }
+    Report { tools: status.collect(), errors, findings, skills: Vec::new(), own, strictness, is_for_hosts }
 }
 
 fn is_error(finding: &Finding, strictness: Strictness, is_for_hosts: bool) -> bool {
@@ -80,6 +83,15 @@ fn is_error(finding: &Finding, strictness: Strictness, is_for_hosts: bool) -> bo
 }
 
 impl Report {
+    /// With these faults of the skills of the server.
+    #[must_use]
+    pub fn with_skills(mut self, faults: Vec<SkillFault>) -> Self {
+        let errors = faults.iter().filter(|fault| fault.is_error);
+        self.errors.extend(errors.map(|fault| Issue { tool: String::new(), issue: fault.text() }));
+        self.skills.extend(faults);
+        self
+    }
+
     /// True without errors.
     #[must_use]
     pub fn passes(&self) -> bool {
@@ -111,7 +123,7 @@ impl Report {
                 }
             }
         }
-        text + &finding_lines(&self.findings) + &self.token_lines()
+        text + &finding_lines(&self.findings) + &warning_lines(&self.skills) + &self.token_lines()
     }
 
     fn token_lines(&self) -> String {
@@ -143,6 +155,7 @@ impl Report {
             "errors": self.errors.iter().map(|Issue { tool, issue }| json!({"tool": tool, "issue": issue})).collect::<Vec<_>>(),
             "pass": self.passes(),
             "findings": self.findings.iter().map(severity).collect::<Vec<_>>(),
+            "skills": self.skills.iter().map(SkillFault::to_json).collect::<Vec<_>>(),
             "tokens": {"total": self.tokens(), "method": TOKEN_METHOD},
         })
     }

@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 use crate::finding::Finding;
 use crate::hosts::{Effect, HostRule};
 use crate::report::Report;
+use crate::skills::SkillFault;
 use crate::upstream::Issue;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const HOME: &str = "https://github.com/protomcp/protomcp";
 /// The rule of faults that have no row in the table of hosts.
 const DEFINITION: &str = "definition";
+/// The rule of faults of skills.
+const SKILL: &str = "skill";
 
 /// The report as SARIF. `artifact` is the tool file, or the server as it was named. A definition has no line: every result
 /// is at the first one, and names the tool as its logical location.
@@ -21,12 +24,18 @@ pub fn to_sarif(report: &Report, artifact: &str) -> Value {
     let uri = if artifact.contains("://") { artifact.to_owned() } else { encoded(artifact) };
     let own = report.own_errors().iter().map(|issue| of_issue(issue, &uri));
     let found = report.findings.iter().filter_map(|finding| of_finding(finding, report.is_error(finding), &uri));
-    let results: Vec<Value> = own.chain(found).collect();
+    let skills = report.skills.iter().map(|fault| of_skill(fault, &uri));
+    let results: Vec<Value> = own.chain(found).chain(skills).collect();
     let mut rules = vec![json!({"id": DEFINITION, "shortDescription": {"text": "The definition of a tool is wrong"}})];
     for rule in report.findings.iter().filter_map(worst) {
         if !rules.iter().any(|known| known["id"] == rule.id.as_str()) {
             rules.push(of_rule(rule));
         }
+    }
+    if !report.skills.is_empty() {
+        rules.push(
+            json!({"id": SKILL, "shortDescription": {"text": "A skill is wrong, or something is left out of it"}}),
+        );
     }
     let driver = json!({
         "name": "pmcp", "version": env!("CARGO_PKG_VERSION"), "informationUri": HOME, "rules": rules,
@@ -47,6 +56,10 @@ fn of_rule(rule: &HostRule) -> Value {
 
 fn of_issue(issue: &Issue, uri: &str) -> Value {
     result(DEFINITION, "error", &issue.issue, &location(uri, &issue.tool, ""))
+}
+
+fn of_skill(fault: &SkillFault, uri: &str) -> Value {
+    result(SKILL, fault.severity(), &fault.text(), &location(uri, "", ""))
 }
 
 fn of_finding(finding: &Finding, is_error: bool, uri: &str) -> Option<Value> {
