@@ -26,6 +26,10 @@ pub struct Config {
     pub middleware: Vec<Middleware>,
     /// State that survives a reload. Default: none.
     pub handover: Option<Handover>,
+    /// Folders of Agent Skills that the bridge serves in addition to the tools: at most 64, each with a path of 1 to 4,096
+    /// bytes. A relative path is relative to the folder of the tool file, or to the directory of the Cargo project.
+    /// Default: none.
+    pub skill_folders: Vec<String>,
     /// Sizes of messages. The bridge has its own limits, and answers a call whose result exceeds them with an error
     /// that names the limit.
     pub limits: Limits,
@@ -45,6 +49,7 @@ impl Default for Config {
             max_questions: 256,
             middleware: Vec::new(),
             handover: None,
+            skill_folders: Vec::new(),
             limits: Limits { max_payload: u64::MAX, ..Limits::default() },
         }
     }

@@ -87,7 +87,7 @@ impl Exchange {
             language: "rust".into(),
             max_concurrent_calls: self.config.max_concurrent_calls,
             features,
-            ..SdkInfo::default()
+            skill_folders: self.config.skill_folders.clone(),
         };
         vec![Step::send(Envelope::new("", info))]
     }

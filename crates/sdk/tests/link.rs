@@ -27,7 +27,8 @@ impl Bridge {
     async fn open(registry: &Registry, features: &[&str]) -> Self {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let server = registry.server();
-        let config = Config { sideband_threshold: 1024, ..Config::default() };
+        let skill_folders = vec!["skills".to_owned()];
+        let config = Config { sideband_threshold: 1024, skill_folders, ..Config::default() };
         tokio::spawn(async move { protomcp_sdk::serve(server, far, config).await });
         let (link, events) = protomcp_link::drive(near, LinkConfig::default());
         let mut bridge = Self { link, events, tools: Vec::new() };
@@ -35,6 +36,7 @@ impl Bridge {
         let info = bridge.event(|event| matches!(event, Event::Notification { message: Msg::SdkInfo(_), .. })).await;
         let Event::Notification { message: Msg::SdkInfo(info), .. } = info else { unreachable!() };
         assert_eq!((info.name.as_str(), info.language.as_str()), ("protomcp-sdk", "rust"));
+        assert_eq!(info.skill_folders, ["skills"]);
         let features = features.iter().map(|&name| name.to_owned()).collect();
         bridge.link.reply("", BridgeInfo { name: "test".into(), version: String::new(), features });
         let ready = bridge.event(|event| matches!(event, Event::Ready(_))).await;

@@ -23,6 +23,7 @@ from protomcp.completion import clear_completion_registry
 from protomcp.handover import clear_handover
 from protomcp.prompt import clear_prompt_registry
 from protomcp.resource import clear_resource_registry, clear_template_registry
+from protomcp.skills import clear_skills
 
 if runs := os.environ.get("FUZZ_RUNS"):
     # `scripts/soak fuzz` has more inputs than the tests of each change, and none of the last run.
@@ -49,4 +50,5 @@ def registries() -> Iterator[None]:
     clear_template_registry()
     _lifespan.clear_lifespans()
     clear_handover()
+    clear_skills()
     discovery.reset_config()

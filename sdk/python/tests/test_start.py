@@ -71,6 +71,7 @@ OWN = [
     "resource",
     "server_context",
     "sidecar",
+    "skills",
     "telemetry",
     "testing",
     "workflow",

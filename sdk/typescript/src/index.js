@@ -20,6 +20,7 @@ export { completion, prompt } from "./declare/prompt.js";
 export { resource, resourceTemplate } from "./declare/resource.js";
 export { ToolResult } from "./result.js";
 export { sidecar } from "./declare/sidecar.js";
+export { skills } from "./declare/skills.js";
 export { telemetry } from "./declare/telemetry.js";
 export { run } from "./run.js";
 export { withJsonSchema } from "./schema/schema.js";

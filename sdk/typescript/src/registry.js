@@ -46,6 +46,8 @@ export class Registry {
   loading = [];
   /** The state that survives a reload. @type {{ give: () => unknown, take: (state: any) => unknown } | undefined} */
   handover = undefined;
+  /** Folders of skills; they are final when they are announced. @type {{ folders: string[], isAnnounced: boolean }} */
+  skills = { folders: [], isAnnounced: false };
   /** Runs a handler so that its call can be found from everywhere in it. @type {((context: any, work: () => unknown) => unknown) | undefined} */
   ambient = undefined;
   /** @type {Set<(section: Section) => void>} */

@@ -83,6 +83,7 @@ const ALL_FEATURES = [
   "request-context",
   "ping",
   "hand-over",
+  "skill-folders",
 ];
 
 /**

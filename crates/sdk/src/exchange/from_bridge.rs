@@ -48,6 +48,11 @@ impl Exchange {
         match message {
             Msg::BridgeInfo(info) => {
                 self.features = Features::new(info.features);
+                if !self.config.skill_folders.is_empty() && !self.features.has("skill-folders") {
+                    tracing::warn!(
+                        "this pmcp does not serve the skills of a tool file: use a newer one, or pmcp run --skills DIR"
+                    );
+                }
                 Vec::new()
             }
             Msg::ListTools(_) => self.list(List::Tools, Reply::To(id)),

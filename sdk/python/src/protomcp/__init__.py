@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .runner import log, run
     from .server_context import clear_context_registry, get_registered_contexts, server_context
     from .sidecar import clear_sidecar_registry, get_registered_sidecars, sidecar
+    from .skills import skills
     from .telemetry import ToolCallEvent, clear_telemetry_sinks, emit_telemetry, telemetry_sink
     from .tool import clear_registry, get_registered_tools
     from .workflow import StepResult, clear_workflow_registry, get_registered_workflows, step, workflow
@@ -117,6 +118,7 @@ __all__ = [
     "run",
     "server_context",
     "sidecar",
+    "skills",
     "step",
     "take_over",
     "telemetry_sink",

@@ -36,6 +36,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "runner": ("log", "run"),
     "server_context": ("clear_context_registry", "get_registered_contexts", "server_context"),
     "sidecar": ("clear_sidecar_registry", "get_registered_sidecars", "sidecar"),
+    "skills": ("skills",),
     "telemetry": ("ToolCallEvent", "clear_telemetry_sinks", "emit_telemetry", "telemetry_sink"),
     "tool": ("clear_registry", "get_registered_tools", "tool"),
     "workflow": ("StepResult", "clear_workflow_registry", "get_registered_workflows", "step", "workflow"),

@@ -69,6 +69,7 @@ class Process:
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
         self._reload_id = ""
+        self._awaits_skills = False
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
             "cancel": self._cancel,
@@ -103,7 +104,9 @@ class Process:
             features.append("hand-over")
         if _is_lent():
             features.append("lent")
-        info = SdkInfo("protomcp", __version__, "python", MAX_CALLS, features)
+        folders = _registry.registered("skills", "announce")
+        self._awaits_skills = bool(folders)
+        info = SdkInfo("protomcp", __version__, "python", MAX_CALLS, features, folders)
         self._link.send(Envelope("sdk_info", info))
 
     def receive(self, envelope: Envelope) -> None:
@@ -135,6 +138,14 @@ class Process:
 
     def _bridge_info(self, envelope: Envelope) -> None:
         self._link.features = frozenset(envelope.message.features)
+        self._note_skills()
+
+    def _note_skills(self) -> None:
+        """Says once that an older bridge does not read the folders of skills; the oldest ones announce no features."""
+        if self._awaits_skills and "skill-folders" not in self._link.features:
+            text = "this pmcp does not serve the skills of a tool file: use a newer one, or pmcp run --skills DIR"
+            print(f"protomcp: {text}", file=sys.stderr)
+        self._awaits_skills = False
 
     # The handshake.
 
@@ -179,6 +190,8 @@ class Process:
         self._register(envelope.request_id)
 
     def _list(self, kind: str, envelope: Envelope) -> None:
+        # It is sent after the introduction of a bridge that has one.
+        self._note_skills()
         lists: dict[str, Callable[[], Any]] = {
             "resource_list_response": _catalog.resources,
             "resource_template_list_response": _catalog.resource_templates,

@@ -64,6 +64,7 @@ FEATURES = (
     "reply-metadata",
     "request-context",
     "sampling-params",
+    "skill-folders",
 )
 """The features of the bridge whose place the harness takes."""
 

@@ -86,6 +86,7 @@ export class Session {
   questions;
   #calls = new Calls(this);
   #ready = false;
+  #awaitsSkills = false;
   /** The names of middlewares that are not registered yet, and the id that ends the handshake. @type {{ left: string[], id: string } | undefined} */
   #registering;
   /** @type {Set<Section>} */
@@ -110,12 +111,16 @@ export class Session {
   /** Says who this is. */
   begin() {
     const maxConcurrentCalls = this.#concurrency;
+    const { skills } = this.registry;
+    skills.isAnnounced = true;
+    this.#awaitsSkills = skills.folders.length > 0;
     this.output.send("sdkInfo", {
       name: "protomcp",
       version: VERSION,
       language: "javascript",
       maxConcurrentCalls,
       features: this.registry.handover ? [...FEATURES, "hand-over"] : FEATURES,
+      skillFolders: skills.folders,
     });
   }
 
@@ -136,7 +141,7 @@ export class Session {
         return this.#calls.cancel(message.requestId);
       case "bridgeInfo":
         for (const feature of message.features) this.features.add(feature);
-        return;
+        return this.#noteSkills();
       case "listTools":
         return this.#register(requestId, "");
       case "reload":
@@ -151,6 +156,13 @@ export class Session {
       default:
         return this.#request(envelope);
     }
+  }
+
+  /** Says once that an older bridge does not read the folders of skills; the oldest ones announce no features. */
+  #noteSkills() {
+    if (this.#awaitsSkills && !this.features.has("skill-folders"))
+      console.error("this pmcp does not serve the skills of a tool file: use a newer one, or pmcp run --skills DIR");
+    this.#awaitsSkills = false;
   }
 
   /** @param {Envelope} envelope */
@@ -182,6 +194,8 @@ export class Session {
         this.questions.fail(message.taskId, "the task that asks was cancelled");
         return this.output.send("taskStatusResponse", this.tasks.cancel(message.taskId), { requestId });
       case "listResourcesRequest":
+        // It is sent after the introduction of a bridge that has one.
+        this.#noteSkills();
         return this.output.send(
           "resourceListResponse",
           { resources: resourceDefinitions(this.registry) },
