@@ -1,5 +1,7 @@
 //! `--skills`: skills in folders, served in addition to the tools of a file (SEP-2640).
 
+mod named;
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Output;
