@@ -25,7 +25,8 @@ use crate::run::serve;
 /// The bytes on their way in each direction.
 const BUFFER: usize = 64 * 1024;
 /// The features of the harness; the features of a bridge that a tool can notice.
-const FEATURES: [&str; 6] = ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call"];
+const FEATURES: [&str; 7] =
+    ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call", "skill-folders"];
 
 /// A server that runs in the process of a test, with everything between a tool and the bridge. Dropping it ends the
 /// server.
