@@ -41,7 +41,8 @@ impl FileSkills {
         self.0.skills()
     }
 
-    /// Launches the bridge to the tool file, whose process may name folders. Requests for skills wait for its first version.
+    /// Launches the bridge to the tool file, whose process may name folders. Requests for skills wait for its first
+    /// version.
     pub(super) fn launch(&self, builder: Builder) -> (Bridge, Starting) {
         let folders = Arc::clone(&self.0);
         let serve = move |named| serve_named(Arc::clone(&folders), named);

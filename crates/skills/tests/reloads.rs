@@ -63,7 +63,7 @@ fn a_request_loads_the_folders_again() {
 }
 
 #[test]
-fn a_program_replaces_its_folders_and_keeps_the_ones_of_the_user() {
+fn a_program_replaces_its_folders_and_not_the_users() {
     let log = Log::capture();
     run(async {
         let (own, first, second) = (Scene::new(), Scene::new(), Scene::new());
