@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -32,7 +33,10 @@ impl Listening {
     ///
     /// If nothing arrives in time.
     pub fn line_with(&mut self, text: &str) -> Option<String> {
+        let end = Instant::now() + patience();
         loop {
+            // Lines that keep the connection alive come for ever.
+            assert!(Instant::now() < end, "no line with {text} has come");
             let mut line = String::new();
             match self.0.read_line(&mut line).expect("the stream is silent") {
                 0 => return None,
