@@ -36,13 +36,23 @@ impl Redis {
 
     /// A server that shares its sessions there, and its key.
     fn replica(&self) -> Web {
+        self.replica_of("py/basics.py", &[])
+    }
+
+    /// A server that the other ones reach, too.
+    fn reachable(&self, fixture: &str) -> Web {
+        self.replica_of(fixture, &["--replica-url", "http://127.0.0.1:0"])
+    }
+
+    fn replica_of(&self, fixture: &str, flags: &[&str]) -> Web {
         let key = self.sandbox.path("key");
         if !key.exists() {
             self.sandbox.write("key", [7; 32]);
             fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is our file");
         }
-        let flags = ["--transport", "http", "--sealing-key-file", &key.to_string_lossy()];
-        Web::start_with("py/basics.py", &flags, &[("PMCP_STORE", &self.url())])
+        let key = key.to_string_lossy();
+        let shared = ["--transport", "http", "--sealing-key-file", &*key];
+        Web::start_with(fixture, &[&shared[..], flags].concat(), &[("PMCP_STORE", &self.url())])
     }
 }
 
@@ -124,21 +134,75 @@ fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
 }
 
 #[test]
+fn requests_are_handed_on_to_the_server_of_their_session() {
+    let redis = Redis::start();
+    let (mut a, mut b) = (redis.reachable("py/basics.py"), redis.reachable("py/basics.py"));
+    let session = open(&a);
+    in_session(&mut a, Some(&session));
+    in_session(&mut b, Some(&session));
+    // A client that has not said this gets no notifications.
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(b.post(&initialized).status, 202);
+    let whereabouts = |server: &Web| text(&server.call("whereabouts", &json!({})));
+    assert_eq!(whereabouts(&b), whereabouts(&a), "one tool process serves the session");
+
+    let mut stream = b.listen(&[]);
+    stream.line_with("data:").expect("the stream begins");
+    b.call("reveal", &json!({}));
+    stream.line_with("list_changed").expect("the events of the session come through the other server");
+
+    let forged = b.send("POST", "/mcp", &[("protomcp-hop", "v1.e30.c2lnbmF0dXJl")], "{}");
+    assert_eq!(forged.status, 401, "{forged:?}");
+
+    assert_eq!(b.send("DELETE", "/mcp", &[], "").status, 204);
+    assert_eq!(echo(&a, "after the session").status, 404);
+}
+
+#[test]
+fn an_answer_is_handed_on_to_the_server_that_asks() {
+    let redis = Redis::start();
+    let (asks, other) = (redis.reachable("py/asks.py"), redis.reachable("py/asks.py"));
+    let mut params = json!({"name": "ask", "arguments": {"text": "hi"}, "_meta": meta(&json!({"sampling": {}}))});
+    let first = stateless(&asks, &params);
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    params["requestState"] = first["result"]["requestState"].clone();
+    params["inputResponses"] = json!({
+        "sampling-1": {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m-1"}
+    });
+    let answer = stateless(&other, &params);
+    assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+
+    // The call has run: neither server runs it again.
+    for server in [&other, &asks] {
+        assert_eq!(stateless(server, &params)["error"]["code"], -32602);
+    }
+}
+
+/// A call without a session.
+fn stateless(server: &Web, params: &Value) -> Value {
+    let name = params["name"].as_str().expect("a tool is named");
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", name)];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    server.send("POST", "/mcp", &headers, &call.to_string()).json()
+}
+
+fn meta(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": {"name": "conformance", "version": "1"},
+    })
+}
+
+#[test]
 fn without_the_store_requests_without_sessions_are_served() {
     let mut redis = Redis::start();
     let mut server = redis.replica();
     let session = open(&server);
     redis.stop();
 
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "conformance", "version": "1"},
-    });
-    let params = json!({"name": "echo", "arguments": {"text": "stateless"}, "_meta": meta});
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "echo")];
-    assert_eq!(text(&server.send("POST", "/mcp", &headers, &call)), "stateless");
+    let params = json!({"name": "echo", "arguments": {"text": "stateless"}, "_meta": meta(&json!({}))});
+    assert_eq!(stateless(&server, &params)["result"]["content"][0]["text"], "stateless");
     let refused = initialize(&server);
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{refused:?}");

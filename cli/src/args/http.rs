@@ -138,8 +138,12 @@ impl Protocols {
     pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
-            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file", "--store"]),
-            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file", "--store"]),
+            Self::Grpc => {
+                ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file", "--store", "--replica-url"])
+            }
+            Self::WebSocket => {
+                ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file", "--store", "--replica-url"])
+            }
         };
         match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),

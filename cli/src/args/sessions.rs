@@ -31,6 +31,11 @@ pub(super) struct HttpSessionFlags {
     /// sessions over; needs --sealing-key-file. A URL with a password belongs into the variable PMCP_STORE
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+
+    /// URL at which the other servers of --store reach this one, such as http://10.0.0.7:8080; port 0 stands for the one
+    /// on which it listens. A request for a session of another server is handed on to that server then
+    #[arg(long, value_name = "URL")]
+    replica_url: Option<String>,
 }
 
 impl HttpSessionFlags {
@@ -41,7 +46,12 @@ impl HttpSessionFlags {
 
     /// The store, if there is one.
     pub(super) fn store(&self) -> Result<Option<Store>, Failure> {
-        self.store.as_ref().map(|url| Store::new(url, &self.sealing_key_file, self.session_idle)).transpose()
+        let replica = self.replica_url.as_deref();
+        if replica.is_some() && self.store.is_none() {
+            return Err(Failure::usage("--replica-url needs --store: the other servers find this one there"));
+        }
+        let store = |url: &String| Store::new(url, &self.sealing_key_file, self.session_idle, replica);
+        self.store.as_ref().map(store).transpose()
     }
 
     /// The keys of the files; `None`: there are none.

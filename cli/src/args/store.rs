@@ -1,9 +1,12 @@
 //! `--store`: the sessions that several servers share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http::Uri;
+use protomcp_http::HopKeys;
 use protomcp_redis::{SealingKeys, StoreOptions, StoreUrl};
+use protomcp_server::KeyFileError;
 
 use crate::exit::Failure;
 
@@ -16,20 +19,62 @@ pub(crate) struct Store {
     pub(crate) url: StoreUrl,
     pub(crate) keys: SealingKeys,
     pub(crate) options: StoreOptions,
+    pub(crate) replica: Option<Replica>,
+}
+
+/// A server that the other ones reach.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    /// With port 0 in place of the one on which the server listens.
+    pub(crate) url: Uri,
+    pub(crate) keys: HopKeys,
 }
 
 impl Store {
-    /// The store at this URL. No error shows it, because it may have a password.
-    pub(super) fn new(url: &str, key_files: &[PathBuf], session_idle: Duration) -> Result<Self, Failure> {
+    /// The store at this URL, and the URL of the server itself. No error shows the first, because it may have a password.
+    pub(super) fn new(
+        url: &str,
+        key_files: &[PathBuf],
+        session_idle: Duration,
+        replica: Option<&str>,
+    ) -> Result<Self, Failure> {
         let url = url.parse().map_err(|error| Failure::usage(format!("invalid --store: {error}")))?;
-        let keys: Result<Vec<_>, _> = key_files.iter().map(|path| SealingKeys::from_file(path)).collect();
-        let keys = keys.map_err(|error| Failure::usage(format!("invalid --sealing-key-file: {error}")))?;
-        let Some(keys) = keys.into_iter().reduce(SealingKeys::and) else {
+        let Some(keys) = keys(key_files, SealingKeys::from_file, SealingKeys::and)? else {
             let how = "head -c 32 /dev/urandom > FILE, and chmod 600 FILE";
             return Err(Failure::usage(format!(
                 "--store needs --sealing-key-file FILE with one key for all servers, which seals what is in the store: {how}"
             )));
         };
-        Ok(Self { url, keys, options: StoreOptions::default().with_keep(session_idle.saturating_add(MARGIN)) })
+        let hop_keys = keys_of_hops(key_files)?;
+        let replica = replica.map(uri).transpose()?.zip(hop_keys).map(|(url, keys)| Replica { url, keys });
+        let options = StoreOptions::default().with_keep(session_idle.saturating_add(MARGIN));
+        Ok(Self { url, keys, options, replica })
     }
+}
+
+fn keys_of_hops(files: &[PathBuf]) -> Result<Option<HopKeys>, Failure> {
+    keys(files, HopKeys::from_file, HopKeys::and)
+}
+
+/// The keys of the files, the first one first.
+fn keys<K>(
+    files: &[PathBuf],
+    read: impl Fn(&Path) -> Result<K, KeyFileError>,
+    and: impl Fn(K, K) -> K,
+) -> Result<Option<K>, Failure> {
+    let keys: Result<Vec<_>, _> = files.iter().map(|path| read(path)).collect();
+    let keys = keys.map_err(|error| Failure::usage(format!("invalid --sealing-key-file: {error}")))?;
+    Ok(keys.into_iter().reduce(and))
+}
+
+/// The URL of a server, without a query.
+fn uri(url: &str) -> Result<Uri, Failure> {
+    let uri = url.parse::<Uri>().ok().filter(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.query().is_none()
+            && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
+    });
+    uri.ok_or_else(|| {
+        Failure::usage(format!("invalid --replica-url \"{url}\": expected a URL such as http://10.0.0.7:8080"))
+    })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use protomcp_bridge::{Availability, Bridge, open_files};
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
-use protomcp_server::{Limits, Server, Service};
+use protomcp_server::{Limits, RequestStateKeys, Server, Service, Stores};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -49,16 +49,16 @@ pub(super) async fn serve(
     let mut signals = Signals::new()?;
     recorder.iter().for_each(Recorder::announce);
     let front = Front { recorder, ..Front::open(http, &tool, inherited).await? };
+    let shared = SharedParts { state_keys, stores: front.sessions.stores() };
     let console = Console::open(&status, &mut signals);
     let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
-            let builder = tool.bridge(&path, watch);
-            let builder = state_keys.into_iter().fold(builder, protomcp_bridge::Builder::state_keys);
+            let builder = shared.with_bridge(tool.bridge(&path, watch));
             let (bridge, starting) = front.terms.launch(recorded(builder, front.recorder.as_ref()));
             console.serve(bridge.server());
-            let Serving { service, readiness, listeners, shared } = front.serve(&bridge.server(), Some(&bridge));
+            let Serving { service, readiness, listeners, sessions } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
             let on_ready = move || {
@@ -72,7 +72,7 @@ pub(super) async fn serve(
             // After a second signal the calls have failed with their process, and their answers are sent.
             let run = run.on_stopped(move || service.shut_down());
             let outcome = run.serve(console.with_calls(all(listeners), drain_timeout)).await;
-            shared.leave().await;
+            sessions.leave().await;
             outcome.map_err(|error| failure(&error))
         }
         #[cfg(feature = "upstream")]
@@ -80,11 +80,11 @@ pub(super) async fn serve(
             gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
-            let with_keys = |builder| state_keys.into_iter().fold(builder, protomcp_gateway::Builder::state_keys);
-            let gateway = gateway::open(&servers, &remote, with_keys, &mut signals).await?;
+            let change = |builder| shared.with_gateway(builder);
+            let gateway = gateway::open(&servers, &remote, change, &mut signals).await?;
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
-            let Serving { readiness, listeners, shared, .. } = front.serve(&server, None);
+            let Serving { readiness, listeners, sessions, .. } = front.serve(&server, None);
             tracing::info!("serving over HTTP, as a gateway to {}", servers.names());
             readiness.set_ready();
             console.ready()();
@@ -95,9 +95,28 @@ pub(super) async fn serve(
             };
             let serving = console.with_calls(all(listeners), drain_timeout);
             let outcome = gateway::serve(gateway, serving, signals, on_drain).await;
-            shared.leave().await;
+            sessions.leave().await;
             outcome.map_err(Failure::failed)
         }
+    }
+}
+
+/// The parts that other servers have as well.
+struct SharedParts {
+    state_keys: Option<RequestStateKeys>,
+    stores: Option<Stores>,
+}
+
+impl SharedParts {
+    fn with_bridge(self, builder: protomcp_bridge::Builder) -> protomcp_bridge::Builder {
+        let builder = self.state_keys.into_iter().fold(builder, protomcp_bridge::Builder::state_keys);
+        self.stores.into_iter().fold(builder, protomcp_bridge::Builder::stores)
+    }
+
+    #[cfg(feature = "upstream")]
+    fn with_gateway(self, builder: protomcp_gateway::Builder) -> protomcp_gateway::Builder {
+        let builder = self.state_keys.into_iter().fold(builder, protomcp_gateway::Builder::state_keys);
+        self.stores.into_iter().fold(builder, protomcp_gateway::Builder::stores)
     }
 }
 
@@ -112,7 +131,7 @@ struct Front {
     url: String,
     /// The trace, if one is written.
     recorder: Option<Recorder>,
-    shared: SharedSessions,
+    sessions: SharedSessions,
 }
 
 /// The listeners at work.
@@ -120,7 +139,7 @@ struct Serving {
     service: StreamableHttp,
     readiness: Readiness,
     listeners: JoinSet<io::Result<()>>,
-    shared: SharedSessions,
+    sessions: SharedSessions,
 }
 
 impl Front {
@@ -150,13 +169,14 @@ impl Front {
         // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.
         let is_old = http.protocols.has_streamable_http();
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
-        let (shared, shared_config) = SharedSessions::join(http.store.take(), http.config).await?;
-        http.config = shared_config;
-        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None, shared })
+        let (sessions, config_of_sessions) =
+            SharedSessions::join(http.store.take(), http.config, address.port()).await?;
+        http.config = config_of_sessions;
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None, sessions })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
-        let Self { http, sockets, monitoring, config, terms, url, recorder, shared } = self;
+        let Self { http, sockets, monitoring, config, terms, url, recorder, sessions } = self;
         #[cfg(feature = "proto-mcp")]
         let carriers = Carriers::new(terms.over_http(server.clone(), http.config.limits.max_body), &http);
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
@@ -191,7 +211,7 @@ impl Front {
             listeners.spawn(pages.into_future());
         }
         tracing::info!("listening on {url}");
-        Serving { service, readiness, listeners, shared }
+        Serving { service, readiness, listeners, sessions }
     }
 }
 

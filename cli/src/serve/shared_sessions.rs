@@ -1,30 +1,45 @@
-//! The sessions that several servers share: when one of them ends, another takes its sessions over.
+//! The sessions that several servers share: one of them serves a session, and when it ends, another takes it over.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_http::Config;
+use http::Uri;
+use http::uri::Authority;
+use protomcp_http::{Config, HttpReplicaClient, Replicas};
 use protomcp_redis::RedisStores;
-use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId};
+use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId, Stores};
 use tokio::time::timeout;
 
-use crate::args::store::Store;
+use crate::args::store::{Replica, Store};
 use crate::exit::Failure;
 
 /// The time in which a store that answers has to grant a lease to this server.
 const GRANT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The part of this server.
-#[derive(Debug)]
-pub(super) struct SharedSessions(Option<Arc<LeaseKeeper>>);
+#[derive(Debug, Default)]
+pub(super) struct SharedSessions {
+    keeper: Option<Arc<LeaseKeeper>>,
+    stores: Option<Stores>,
+}
 
 impl SharedSessions {
-    /// Connects to the store, if there is one, and joins the servers that share it.
-    pub(super) async fn join(store: Option<Store>, config: Config) -> Result<(Self, Config), Failure> {
-        let Some(Store { url, keys, options }) = store else { return Ok((Self(None), config)) };
+    /// Connects to the store, if there is one, and joins the servers that share it. This one listens on `port`.
+    pub(super) async fn join(store: Option<Store>, config: Config, port: u16) -> Result<(Self, Config), Failure> {
+        let Some(Store { url, keys, options, replica }) = store else { return Ok((Self::default(), config)) };
         let stores = RedisStores::connect_with(&url, keys, options).await;
         let stores = stores.map_err(|error| Failure::failed(format!("the store of --store: {error}")))?;
-        let keeper = Arc::new(LeaseKeeper::start(stores.leases(), NodeId::random(), LeaseTerms::default()));
+        let (leases, node, terms) = (stores.leases(), NodeId::random(), LeaseTerms::default());
+        let local = Stores::new(node.clone()).with_leases(leases.clone());
+        let (keeper, replicas) = match replica {
+            None => (LeaseKeeper::start(leases, node, terms), None),
+            Some(Replica { url, keys }) => {
+                let url = listening_on(&url, port).to_string();
+                let replicas = Replicas::new(Arc::new(HttpReplicaClient::new()), keys);
+                (LeaseKeeper::start_at(leases, node, terms, url), Some(Arc::new(replicas)))
+            }
+        };
+        let keeper = Arc::new(keeper);
         if timeout(GRANT_TIMEOUT, keeper.held()).await.is_err() {
             return Err(Failure::failed(format!(
                 "the store of --store: {url} grants no lease to this server; see if the store has memory for more"
@@ -33,13 +48,45 @@ impl SharedSessions {
         tracing::info!("sharing the sessions in {url}");
         let mut config = config.with_leases(Arc::clone(&keeper));
         config.streams.event_store = Some(stores.events());
-        Ok((Self(Some(keeper)), config))
+        let config = replicas.into_iter().fold(config, Config::with_replicas);
+        Ok((Self { keeper: Some(keeper), stores: Some(local) }, config))
+    }
+
+    /// The stores of the server behind the sessions, if it shares any.
+    pub(super) fn stores(&self) -> Option<Stores> {
+        self.stores.clone()
     }
 
     /// Lets the other servers take the sessions of this one over.
     pub(super) async fn leave(self) {
-        if let Some(keeper) = self.0 {
+        if let Some(keeper) = self.keeper {
             keeper.resign().await;
+        }
+    }
+}
+
+/// The URL with this port, if its own one is 0.
+fn listening_on(url: &Uri, port: u16) -> Uri {
+    let mut parts = url.clone().into_parts();
+    let is_open = url.port_u16() == Some(0);
+    let authority = url.host().filter(|_| is_open).and_then(|host| format!("{host}:{port}").parse::<Authority>().ok());
+    parts.authority = authority.or(parts.authority);
+    Uri::from_parts(parts).unwrap_or_else(|_| url.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_0_stands_for_the_port_of_the_server() {
+        for (url, expected) in [
+            ("http://10.0.0.7:0", "http://10.0.0.7:8080/"),
+            ("https://[::1]:0/tools", "https://[::1]:8080/tools"),
+            ("http://10.0.0.7:80/", "http://10.0.0.7:80/"),
+            ("http://b.example", "http://b.example/"),
+        ] {
+            assert_eq!(listening_on(&url.parse().expect("it is a URL"), 8080).to_string(), expected);
         }
     }
 }

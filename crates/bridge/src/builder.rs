@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protomcp_link::{Config, Tap};
-use protomcp_server::{Limits, RequestStateKeys, ServerInfo, TaskLimits};
+use protomcp_server::{Limits, RequestStateKeys, ServerInfo, Stores, TaskLimits};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_watch::Watch;
 use tokio::sync::oneshot;
@@ -54,8 +54,15 @@ pub struct Builder {
     max_retiring: usize,
     pool: PoolSettings,
     limits: Limits,
-    state_keys: RequestStateKeys,
+    shared: SharedParts,
     info: ServerInfo,
+}
+
+/// The parts that other processes may have as well.
+#[derive(Debug)]
+struct SharedParts {
+    state_keys: RequestStateKeys,
+    stores: Stores,
 }
 
 /// The tool processes behind one list.
@@ -109,7 +116,7 @@ impl Builder {
                 tasks: TaskLimits { max_ttl: LONGEST_TASK, ..TaskLimits::default() },
                 ..Limits::default()
             },
-            state_keys: RequestStateKeys::random(),
+            shared: SharedParts { state_keys: RequestStateKeys::random(), stores: Stores::default() },
             info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
         }
     }
@@ -327,7 +334,15 @@ impl Builder {
     /// a key of this bridge alone.
     #[must_use]
     pub fn state_keys(mut self, keys: RequestStateKeys) -> Self {
-        self.state_keys = keys;
+        self.shared.state_keys = keys;
+        self
+    }
+
+    /// Sets the stores that other processes may share, and the name of this process. Default: local ones, and a random
+    /// name.
+    #[must_use]
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.shared.stores = stores;
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use protomcp_server::{Limits, RequestStateKeys, Server, ServerHandle};
+use protomcp_server::{Limits, RequestStateKeys, Server, ServerHandle, Stores};
 use protomcp_types::Implementation;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -78,6 +78,7 @@ pub struct Builder {
     limits: GatewayLimits,
     server_limits: Limits,
     state_keys: RequestStateKeys,
+    stores: Stores,
     era: Era,
 }
 
@@ -142,6 +143,14 @@ impl Builder {
         self
     }
 
+    /// Sets the stores that other processes may share, and the name of this process. Default: local ones, and a random
+    /// name.
+    #[must_use]
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
     /// Connects the servers, because the capabilities of the gateway are theirs. Those that cannot be reached, or take two
     /// seconds longer than the first, are connected in the background.
     ///
@@ -176,8 +185,8 @@ impl Builder {
                 tracing::error!("server \"{name}\" has not started; its files are watched: {why}");
             }
         }
-        let clients =
-            ServerHandle::with_state_keys(environment.description(Era::Stateful), self.server_limits, self.state_keys);
+        let description = environment.description(Era::Stateful);
+        let clients = ServerHandle::with_stores(description, self.server_limits, self.state_keys, self.stores);
         environment.serve(clients.clone());
         for ((pool, changes), outcome) in pools.iter().zip(changes).zip(&outcomes) {
             maintenance.spawn(pool::reconnect(Arc::downgrade(pool)));
@@ -253,6 +262,7 @@ impl Gateway {
             limits: GatewayLimits::default(),
             server_limits: Limits::default(),
             state_keys: RequestStateKeys::random(),
+            stores: Stores::default(),
             era: Era::Stateful,
         }
     }

@@ -1,6 +1,7 @@
 //! Sessions of a build without stores: this server has them alone.
 
 use protomcp_http::Config;
+use protomcp_server::Stores;
 
 use crate::args::store::Store;
 use crate::exit::Failure;
@@ -10,11 +11,15 @@ use crate::exit::Failure;
 pub(super) struct SharedSessions;
 
 impl SharedSessions {
-    pub(super) async fn join(store: Option<Store>, config: Config) -> Result<(Self, Config), Failure> {
+    pub(super) async fn join(store: Option<Store>, config: Config, _: u16) -> Result<(Self, Config), Failure> {
         match store {
             Some(store) => match store {},
             None => Ok((Self, config)),
         }
+    }
+
+    pub(super) fn stores(&self) -> Option<Stores> {
+        None
     }
 
     pub(super) async fn leave(self) {}

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::availability::Availability;
 use crate::bridge::Bridge;
-use crate::builder::{Builder, HANDLER_GRACE, MAX_WAITING, Starting};
+use crate::builder::{Builder, HANDLER_GRACE, MAX_WAITING, SharedParts, Starting};
 use crate::call::Calls;
 use crate::clock::now;
 use crate::core::list::List;
@@ -65,8 +65,9 @@ impl Builder {
         // A later save may come too late for the process, and before the first scan of the watcher.
         let watched: Vec<_> = std::mem::take(&mut self.watched).into_iter().map(Watched::starting_now).collect();
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());
+        let SharedParts { state_keys, stores } = &self.shared;
         let front = Front {
-            sessions: ServerHandle::with_state_keys(info.clone(), self.limits, self.state_keys.clone()),
+            sessions: ServerHandle::with_stores(info.clone(), self.limits, state_keys.clone(), stores.clone()),
             metrics: Arc::default(),
             stop: CancellationToken::new(),
         };
