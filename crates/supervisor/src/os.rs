@@ -34,6 +34,13 @@ pub(crate) fn fork() -> std::io::Result<Option<rustix::process::Pid>> {
     }
 }
 
+/// Ends this process without the exit handlers of the program, which are not for a fork of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn exit_quietly(code: i32) -> ! {
+    // SAFETY: the call takes an integer and does not return.
+    unsafe { libc::_exit(code) }
+}
+
 /// Makes the child of `command` lead its own process group, start with a clean state, and, on Linux, die with the
 /// thread that starts it.
 ///

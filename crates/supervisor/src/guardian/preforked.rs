@@ -33,7 +33,9 @@ pub(super) fn fork() {
     match os::fork() {
         Ok(None) => {
             drop(ours);
-            std::process::exit(service::serve_preforked(theirs.into()));
+            // A panic must not go on in the copy of the caller.
+            let code = std::panic::catch_unwind(|| service::serve_preforked(theirs.into()));
+            os::exit_quietly(code.unwrap_or(2));
         }
         Ok(Some(pid)) => *slot = Some(Preforked { control: ours, pid }),
         Err(error) => tracing::debug!(%error, "no guardian was forked: it is executed later"),
