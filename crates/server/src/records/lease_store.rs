@@ -38,7 +38,8 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// Renews a lease, for this time from now on, a year at most. Returns false if it has run out.
     fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
 
-    /// The other processes reach the process with this lease at this URL, which replaces an earlier one. Returns false if
+    /// The other processes reach the process with this lease at this URL, which replaces an earlier one. Its path comes before
+    /// the path of each request: a server at `/mcp` of a host has the URL of the host. Returns false if
     /// the lease has run out. The store should not show the URL to those who can read it.
     fn announce<'a>(&'a self, lease: &'a LeaseName, address: &'a str) -> StoreAnswer<'a, bool>;
 

@@ -63,7 +63,8 @@ impl LeaseKeeper {
         Self::begin(store, node, terms, None)
     }
 
-    /// Like [`LeaseKeeper::start`]: the other processes reach this one at this URL ([`LeaseStore::announce`]).
+    /// Like [`LeaseKeeper::start`]: the other processes reach this one at this URL, such as `http://10.0.0.7:8080`
+    /// ([`LeaseStore::announce`]).
     ///
     /// # Panics
     /// Outside of a runtime of tokio.
@@ -181,7 +182,14 @@ impl Keeper {
     async fn register(&self, name: &LeaseName) -> Result<bool, StoreError> {
         let granted = self.limited(self.store.register(name, self.terms.ttl())).await;
         match (granted, &self.address) {
-            (Ok(true), Some(address)) => self.limited(self.store.announce(name, address)).await,
+            (Ok(true), Some(address)) => {
+                let announced = self.limited(self.store.announce(name, address)).await;
+                if !matches!(announced, Ok(true)) {
+                    // The next attempt has another name.
+                    let _resigned = self.limited(self.store.resign(name)).await;
+                }
+                announced
+            }
             (granted, _) => granted,
         }
     }
