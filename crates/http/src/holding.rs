@@ -32,6 +32,8 @@ pub(crate) struct Holding {
     saves: watch::Sender<Saves>,
     /// Cancelled when another process may serve the session.
     lost: CancellationToken,
+    /// Cancelled when this process shuts down.
+    shutdown: CancellationToken,
 }
 
 /// The state to be saved.
@@ -70,7 +72,13 @@ impl Holding {
             address: None,
             restored: Mutex::default(),
             saves: watch::Sender::new(Saves::default()),
+            shutdown: CancellationToken::new(),
         }
+    }
+
+    /// In a process that shuts down with this token.
+    pub(crate) fn in_process(self, shutdown: CancellationToken) -> Self {
+        Self { shutdown, ..self }
     }
 
     /// For the client with this principal and address.
@@ -185,6 +193,16 @@ impl Holding {
         match self.lost.run_until_cancelled(saved).await {
             Some(true) => Ok(()),
             Some(false) | None => Err(StoreError::Fenced),
+        }
+    }
+
+    /// The session has ended here. If it is over for its client as well, or has failed, no process takes it over. Otherwise
+    /// the shutdown of this process has ended it.
+    pub(crate) fn end(self: &Arc<Self>, is_over: bool) {
+        if is_over || !self.shutdown.is_cancelled() {
+            self.close();
+        } else {
+            self.release();
         }
     }
 

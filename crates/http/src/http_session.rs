@@ -366,20 +366,20 @@ impl HttpSession {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// The session's task has ended: no more messages will be sent. A session that its server has ended goes on in another
-    /// process, once this one has given its lease back.
+    /// The session's task has ended: no more messages will be sent. A session that the shutdown of its server has ended goes
+    /// on in another process.
     fn close(&self) {
         if !self.is_here() {
             self.lose();
         }
-        let (wakers, is_over) = {
+        let (wakers, is_over, is_lost) = {
             let mut state = self.state();
             let is_over = mem::replace(&mut state.ended, true) || self.version().is_none();
             state.inbox.clear();
-            (state.streams.close(), is_over && !state.is_lost)
+            (state.streams.close(), is_over, state.is_lost)
         };
-        if let Some(holding) = self.holding.as_ref().filter(|_| is_over) {
-            holding.close();
+        if let Some(holding) = self.holding.as_ref().filter(|_| !is_lost) {
+            holding.end(is_over);
         }
         self.inbox_slots.close();
         wakers.into_iter().for_each(Waker::wake);

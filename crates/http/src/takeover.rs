@@ -48,7 +48,8 @@ pub(crate) async fn open(
             Ok(Claim::Granted(..) | Claim::Held(_) | Claim::Unknown | Claim::LeaseOver) | Err(_) => return Err(away()),
         };
         let caller = Caller::of(&parts);
-        let holding = Arc::new(Holding::new(&keeper, lease, &key, token).of(&caller));
+        let holding = Holding::new(&keeper, lease, &key, token).of(&caller);
+        let holding = Arc::new(holding.in_process(endpoint.sessions.shutdown_token()));
         let log = SessionLog::held(endpoint.config.streams.event_store.clone(), caller.owner(), &holding);
         let session = HttpSession::held(Arc::clone(&holding), log, &caller, &endpoint.config, None);
         endpoint.enter(session, &parts).inspect_err(|_| holding.close())
@@ -95,7 +96,8 @@ pub(crate) async fn take_over(
             Claimed::Held(holder) => return Ok(Place::There(holder)),
             Claimed::Unknown => return Ok(Place::Nowhere),
         };
-        let holding = Arc::new(holding.restoring(snapshot.clone()));
+        let holding = holding.restoring(snapshot.clone()).in_process(endpoint.sessions.shutdown_token());
+        let holding = Arc::new(holding);
         // Another principal gets nothing of it, and no server is made with the head of its request.
         if parts.extensions.get::<Principal>().map(|Principal(who)| who) != snapshot.principal.as_ref() {
             holding.release();

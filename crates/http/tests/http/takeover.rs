@@ -42,9 +42,19 @@ async fn a_session_goes_on_when_its_process_has_shut_down() {
     let host = a.stage.host.hello("2025-11-25").await;
     a.stage.service.shut_down();
     in_time(a.stage.service.drained()).await.expect("its sessions end there");
+    // It is free although the process still has its lease.
+    let there = b.host(&host);
+    let taken_over = async {
+        loop {
+            let answer = there.say(&call(1, "echo y")).await;
+            if answer.0 != 503 {
+                return answer;
+            }
+        }
+    };
+    assert_eq!(in_time(taken_over).await.expect("the session goes on"), (200, done(1, "y")));
     in_time(a.keeper.resign()).await.expect("the lease is given back");
     assert_eq!(a.keeper.holder(), None);
-    assert_eq!(b.host(&host).say(&call(1, "echo y")).await, (200, done(1, "y")));
 }
 
 #[tokio::test]
