@@ -143,6 +143,16 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/http/src/replicas.rs TIME_LIMIT time}; a request is handed on twice at most, and never again once it was written",
         "",
     ),
+    (
+        "requests that are handed on to other processes at the same time, each with a connection; callers share them",
+        "{crates/http/src/replicas.rs MAX_UNDER_WAY count}, streams included; then 503",
+        "",
+    ),
+    (
+        "silence of another process in the body of an answer",
+        "{crates/http/src/passed_on.rs LEAST_SILENCE time}, or three pauses between its signs of life; then the answer ends",
+        "",
+    ),
     ("addresses of other processes that are remembered", "{crates/http/src/replicas.rs MAX_ADDRESSES count}", ""),
     (
         "sessions of other processes whose holders are remembered",

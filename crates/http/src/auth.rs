@@ -17,7 +17,7 @@ use crate::caller::{Caller, ClientAddr, Principal};
 use crate::config::Config;
 use crate::credential::{self, Unauthorized};
 use crate::hop::caller::HopCaller;
-use crate::hop::{HOP, HopRefusal};
+use crate::hop::{CHALLENGE, HOP, HopRefusal};
 use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 
@@ -80,13 +80,10 @@ pub(crate) fn refuse_hop(config: &Config, parts: &Parts, refusal: HopRefusal) ->
     let status = refusal.status();
     let mut response =
         reply::error(status, TRANSPORT_ERROR, format!("the header {HOP} is for processes of this server"));
-    match status {
-        StatusCode::UNAUTHORIZED => {
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Protomcp-Hop"))
-        }
-        StatusCode::SERVICE_UNAVAILABLE => response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1")),
-        _ => None,
-    };
+    response.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     Box::new(response)
 }
 

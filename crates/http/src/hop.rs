@@ -121,18 +121,25 @@ pub(crate) enum HopRefusal {
     Full,
 }
 
+/// The headers that are signed.
+pub(crate) const SIGNED: [HeaderName; 3] = [SESSION, VERSION, LAST_EVENT];
+
+/// The challenge of each refusal, by which the process that has handed the request on knows it (RFC 9110, section 11.6.1).
+pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Protomcp-Hop");
+
 impl HopRefusal {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            // The request may have been carried out.
+            Self::Replayed => StatusCode::CONFLICT,
             Self::NotConfigured
             | Self::TooLong
             | Self::Malformed
             | Self::Forged
             | Self::Expired
             | Self::TooFarAhead
-            | Self::Replayed
             | Self::OtherBody => StatusCode::UNAUTHORIZED,
         }
     }
@@ -240,7 +247,7 @@ fn sign(key: &[u8; 32], head: &Parts, fields: &str) -> Hmac<Sha256> {
     };
     part(head.method.as_str().as_bytes());
     part(target.as_bytes());
-    for name in [SESSION, VERSION, LAST_EVENT] {
+    for name in SIGNED {
         part(header(name));
     }
     part(fields.as_bytes());

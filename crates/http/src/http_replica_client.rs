@@ -25,12 +25,9 @@ const MAX_IDLE: usize = 64;
 /// The longest head of a response, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// The interval of pings on HTTP/2 connections, which shows that the other process is gone.
-const H2_KEEP_ALIVE: Duration = Duration::from_secs(10);
-
 /// Sends requests to the other processes of a server, directly and never through a proxy, over connections that are
-/// opened within 2 s and kept for 30 s. `https` is HTTP/2 or HTTP/1.1 with the certificates that the system trusts
-/// (feature `tls`), `http` is HTTP/1.1.
+/// opened within 2 s and kept for 30 s. Both schemes are HTTP/1.1, because the streams of one connection would share its
+/// room; `https` has the certificates that the system trusts (feature `tls`).
 #[derive(Debug, Clone)]
 pub struct HttpReplicaClient(Client<Connector, Full<Bytes>>);
 
@@ -38,15 +35,13 @@ impl HttpReplicaClient {
     /// Without a connection yet.
     #[must_use]
     pub fn new() -> Self {
-        let connector = Connector::new(Arc::new(Proxies::off()), CONNECT_TIME);
+        let connector = Connector::new(Arc::new(Proxies::off()), CONNECT_TIME).http1_only();
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(POOL_IDLE)
             .pool_max_idle_per_host(MAX_IDLE)
             .http1_max_buf_size(MAX_HEAD)
-            .http2_max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
-            .http2_keep_alive_interval(H2_KEEP_ALIVE)
             .build(connector);
         Self(client)
     }

@@ -134,11 +134,11 @@ async fn find(
             ))));
         };
         match replicas.hand_on(keeper, &holder, parts, body).await {
-            HandedOn::Answered(response) => {
+            HandedOn::Answered(response, slot) => {
                 if !is_known {
                     replicas.holders.note(key, &holder, Instant::now());
                 }
-                return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response))));
+                return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response, slot))));
             }
             HandedOn::NotSent => replicas.holders.forget(key),
             HandedOn::Lost => return Err(NotHere::Lost),

@@ -2,10 +2,13 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body::{Frame, SizeHint};
+use protomcp_fair::Reservation;
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -20,15 +23,33 @@ struct PassedOn {
     /// The shutdown of this process, if it ends the body: the client of a stream without an end comes back to another
     /// process.
     shutdown: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    /// The time without a byte after which the other process counts as gone.
+    silence: Pin<Box<Sleep>>,
+    limit: Duration,
     _serving: TaskTrackerToken,
+    _slot: Reservation,
 }
 
+/// The pauses between signs of life in which a stream without events has none.
+const MISSED: u32 = 3;
+
+/// The least time without a byte.
+const LEAST_SILENCE: Duration = Duration::from_secs(60);
+
 /// Passes the response to a request with this method on. It has its line in the access log of the other process.
-pub(crate) fn pass_on(endpoint: &Endpoint, method: &Method, response: Response<BoxBody>) -> Response<Body> {
+pub(crate) fn pass_on(
+    endpoint: &Endpoint,
+    method: &Method,
+    response: Response<BoxBody>,
+    slot: Reservation,
+) -> Response<Body> {
     let is_endless = *method == Method::GET;
     let shutdown = is_endless.then(|| Box::pin(endpoint.sessions.shutdown_token().cancelled_owned()));
     let serving = endpoint.token();
-    let mut response = response.map(|body| Body::new(PassedOn { body, shutdown, _serving: serving }));
+    let limit = endpoint.config.streams.keep_alive.saturating_mul(MISSED).max(LEAST_SILENCE);
+    let silence = Box::pin(sleep(limit));
+    let mut response =
+        response.map(|body| Body::new(PassedOn { body, shutdown, silence, limit, _serving: serving, _slot: slot }));
     response.extensions_mut().insert(Answered);
     response
 }
@@ -41,7 +62,15 @@ impl http_body::Body for PassedOn {
         if self.shutdown.as_mut().is_some_and(|shutdown| shutdown.as_mut().poll(cx).is_ready()) {
             return Poll::Ready(None);
         }
-        Pin::new(&mut self.body).poll_frame(cx)
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            let end = Instant::now() + self.limit;
+            self.silence.as_mut().reset(end);
+            return Poll::Ready(frame);
+        }
+        match self.silence.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Some(Err("the process of this server that answers is silent".into()))),
+            Poll::Pending => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {

@@ -6,23 +6,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, ORIGIN, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE,
+};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
-use protomcp_fair::{LeftOut, LogRate};
+use protomcp_fair::{Budget, LeftOut, LogRate, Reservation};
 use protomcp_server::{LeaseKeeper, LeaseName, NodeId};
 use tokio::time::{Instant, timeout};
 
 use crate::box_body::BoxBody;
+use crate::caller::Caller;
 use crate::hop::caller::HopCaller;
 use crate::hop::nonces::Nonces;
-use crate::hop::{HOP, Hop, HopKeys, HopRefusal, seconds};
+use crate::hop::{CHALLENGE, HOP, Hop, HopKeys, HopRefusal, SIGNED, seconds};
 use crate::known_holders::KnownHolders;
 use crate::replica_client::{ReplicaClient, ReplicaError};
 
 /// The time for the head of an answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// The most requests that are handed on at the same time, their streams included. Each has a connection. Callers share
+/// them.
+const MAX_UNDER_WAY: usize = 1024;
 
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 1024;
@@ -55,13 +62,16 @@ pub struct Replicas {
     addresses: Mutex<HashMap<LeaseName, Uri>>,
     /// The holders of the sessions of other processes.
     pub(crate) holders: KnownHolders,
+    /// The requests that are handed on now, as bytes of a budget.
+    under_way: Budget,
     failed_log: LogRate,
 }
 
 /// The outcome of handing a request on.
 #[derive(Debug)]
 pub(crate) enum HandedOn {
-    Answered(Response<BoxBody>),
+    /// The slot is taken until the body has ended.
+    Answered(Response<BoxBody>, Reservation),
     /// The other process has not begun to carry the request out.
     NotSent,
     /// The other process may have carried the request out.
@@ -79,6 +89,7 @@ impl Replicas {
             nonces: Nonces::default(),
             addresses: Mutex::default(),
             holders: KnownHolders::default(),
+            under_way: Budget::new(MAX_UNDER_WAY),
             failed_log: LogRate::default(),
         }
     }
@@ -102,6 +113,10 @@ impl Replicas {
 
     /// Hands a request on to the process with this lease. It is sent once.
     pub(crate) async fn hand_on(&self, keeper: &LeaseKeeper, to: &LeaseName, head: &Parts, body: &Bytes) -> HandedOn {
+        let Ok(slot) = self.under_way.reserve(&Caller::of(head).owner(), 1) else {
+            self.warn(to, &"has not got it: too many requests are handed on");
+            return HandedOn::NotSent;
+        };
         let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
         let Some(request) = self.request(&address, &to.node, head, body) else { return HandedOn::NotSent };
         let answer = timeout(self.time_limit, self.client.send(request)).await;
@@ -111,18 +126,32 @@ impl Replicas {
         });
         match answer {
             Ok(response) if response.status() == StatusCode::MISDIRECTED_REQUEST => HandedOn::NotSent,
-            // The client of this request is authenticated: the refusal is about the header.
-            Ok(response) if response.status() == StatusCode::UNAUTHORIZED => {
-                self.warn(to, &"refuses it: the processes need the same keys, and clocks within 5 s of each other");
-                HandedOn::NotSent
+            Ok(response) if response.headers().get(WWW_AUTHENTICATE) == Some(&CHALLENGE) => {
+                self.refused(to, response.status())
             }
             Ok(mut response) => {
                 remove_connection_headers(response.headers_mut());
-                HandedOn::Answered(response)
+                HandedOn::Answered(response, slot)
             }
             Err(error) => {
                 self.warn(to, &error);
                 if matches!(error, ReplicaError::NotSent(_)) { HandedOn::NotSent } else { HandedOn::Lost }
+            }
+        }
+    }
+
+    /// The outcome of a request whose header the other process has not accepted.
+    fn refused(&self, to: &LeaseName, status: StatusCode) -> HandedOn {
+        match status {
+            // Something on the way has sent it twice.
+            StatusCode::CONFLICT => {
+                self.warn(to, &"has got it before");
+                HandedOn::Lost
+            }
+            StatusCode::SERVICE_UNAVAILABLE => HandedOn::NotSent,
+            _ => {
+                self.warn(to, &"refuses it: the processes need the same keys, and clocks within 5 s of each other");
+                HandedOn::NotSent
             }
         }
     }
@@ -196,6 +225,8 @@ fn remove_connection_headers(headers: &mut HeaderMap) {
         .filter_map(|names| names.to_str().ok())
         .flat_map(|names| names.split(','))
         .filter_map(|name| name.trim().parse().ok())
+        // They are signed as the client has sent them.
+        .filter(|name| !SIGNED.contains(name))
         .collect();
     for name in OF_CONNECTION.iter().chain(&named) {
         headers.remove(name);
@@ -222,7 +253,7 @@ mod tests {
     #[test]
     fn headers_of_a_connection_are_not_passed_on() {
         let all = [
-            ("connection", "close, X-Mine"),
+            ("connection", "close, X-Mine, Mcp-Session-Id"),
             ("x-mine", "1"),
             ("host", "tools.example"),
             ("content-length", "1"),

@@ -90,7 +90,7 @@ async fn elsewhere(
     for _ in 0..ATTEMPTS {
         let lease = holder?.await?;
         match replicas.hand_on(keeper, &lease, parts, body).await {
-            HandedOn::Answered(response) => return Some(pass_on(endpoint, &parts.method, response)),
+            HandedOn::Answered(response, slot) => return Some(pass_on(endpoint, &parts.method, response, slot)),
             HandedOn::NotSent => holder = holder_of(endpoint, parts, request),
             HandedOn::Lost => return Some(NotHere::Lost.into_answer(request.id.clone())),
         }

@@ -38,6 +38,7 @@ pub struct Connector {
     direct: Direct,
     proxies: Arc<Proxies>,
     timeout: Duration,
+    alpn: Alpn,
 }
 
 /// Opens connections without a proxy.
@@ -68,7 +69,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 pub(crate) enum Alpn {
     /// HTTP/2 and HTTP/1.1.
     Both,
-    /// HTTP/1.1, for the way to a proxy.
+    /// HTTP/1.1, as for the way to a proxy.
     Http1,
 }
 
@@ -82,7 +83,14 @@ impl Connector {
             #[cfg(feature = "tls")]
             tls: Tls::default(),
         };
-        Self { direct, proxies, timeout }
+        Self { direct, proxies, timeout, alpn: Alpn::Both }
+    }
+
+    /// Offers HTTP/1.1 alone, so that each request has a connection.
+    #[must_use]
+    pub fn http1_only(mut self) -> Self {
+        self.alpn = Alpn::Http1;
+        self
     }
 
     /// Replaces the certificates that are trusted, and the certificate of the client.
@@ -113,7 +121,7 @@ impl Connector {
 
     async fn connect(self, target: Uri) -> Result<Stream, BoxError> {
         let Some(proxy) = self.proxies.find(&target) else {
-            let (io, is_h2) = self.direct.open(&target, Alpn::Both).await?;
+            let (io, is_h2) = self.direct.open(&target, self.alpn).await?;
             return Ok(Stream { io, is_h2, is_proxied: false });
         };
         if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
@@ -128,7 +136,7 @@ impl Connector {
             tunnel = tunnel.with_auth(authorization.clone());
         }
         let io = tunnel.call(target.clone()).await?;
-        let (io, is_h2) = self.direct.secure(&target, io.into_inner(), Alpn::Both).await?;
+        let (io, is_h2) = self.direct.secure(&target, io.into_inner(), self.alpn).await?;
         Ok(Stream { io, is_h2, is_proxied: false })
     }
 }

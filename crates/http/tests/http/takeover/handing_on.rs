@@ -238,7 +238,7 @@ async fn a_header_is_used_once_and_for_its_body() {
     assert_eq!(with(second).get().await.status, 401, "it is for another method");
     assert_eq!(with(second).say(&call(1, "echo x")).await, (200, done(1, "x")));
     for used in [first, second] {
-        assert_eq!(with(used).say(&call(1, "echo x")).await.0, 401, "it was used");
+        assert_eq!(with(used).say(&call(1, "echo x")).await.0, 409, "it was used");
     }
     assert_eq!(a.stage.service.sessions(), 1);
 }
