@@ -72,6 +72,7 @@ fn uri(url: &str) -> Result<Uri, Failure> {
     let uri = url.parse::<Uri>().ok().filter(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.query().is_none()
+            && uri.path() != "/mcp"
             && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
     });
     uri.ok_or_else(|| {
