@@ -28,10 +28,10 @@ macro_rules! scripts {
 
 scripts! {
     REGISTER "register.lua";
-    RENEW "renew.lua";
+    RENEW "running.lua" "renew.lua";
     RESIGN "resign.lua";
     LIVE "live.lua";
-    ANNOUNCE "announce.lua";
+    ANNOUNCE "running.lua" "announce.lua";
     ADDRESS "address.lua";
     OPEN "open.lua";
     CLAIM "claim.lua";
