@@ -24,11 +24,13 @@ use crate::client::{Host, call, call_with_progress, done, full, initialize};
 use crate::handler::Stage;
 use crate::oauth::{bearer, config};
 
-/// A client that notes the requests, and sends them unless it is down.
+/// A client that notes the requests, and sends them unless it is down, or twice.
 #[derive(Debug, Default)]
 struct Recorder {
     client: HttpReplicaClient,
     is_down: AtomicBool,
+    /// It loses the first answer, and returns the second one, as a balancer that sends requests again.
+    repeats: AtomicBool,
     sent: Mutex<Vec<Request<Bytes>>>,
 }
 
@@ -38,7 +40,13 @@ impl ReplicaClient for Recorder {
         if self.is_down.load(Ordering::SeqCst) {
             return Box::pin(async { Err(ReplicaError::NotSent("it is down".to_owned())) });
         }
-        self.client.send(request)
+        if !self.repeats.load(Ordering::SeqCst) {
+            return self.client.send(request);
+        }
+        Box::pin(async move {
+            self.client.send(request.clone()).await?;
+            self.client.send(request).await
+        })
     }
 }
 
@@ -241,6 +249,15 @@ async fn a_header_is_used_once_and_for_its_body() {
         assert_eq!(with(used).say(&call(1, "echo x")).await.0, 409, "it was used");
     }
     assert_eq!(a.stage.service.sessions(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_was_repeated_on_the_way_runs_once() {
+    let (_shared, _a, b, client, host) = two().await;
+    client.repeats.store(true, Ordering::SeqCst);
+    let (status, answer) = b.host(&host).say(&call(1, "echo x")).await;
+    assert_eq!((status, reason(&answer)), (200, replica_gone(1)), "it may have run");
+    assert_eq!(client.count(), 1, "it is not handed on again");
 }
 
 #[tokio::test]
