@@ -28,7 +28,7 @@ pub(super) struct HttpSessionFlags {
     sealing_key_file: Vec<PathBuf>,
 
     /// Redis or Valkey that several servers share, such as rediss://HOST/0: when a server ends, another one takes its
-    /// sessions over; needs --sealing-key-file. A URL with a password belongs into the variable PMCP_STORE
+    /// sessions over; needs --sealing-key-file. A URL with a password belongs in the variable PMCP_STORE
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 
