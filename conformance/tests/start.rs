@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Stage, judge, peers, session, tool};
+use protomcp_conformance::{Sandbox, Stage, judge, living, peers, session, tool};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -129,6 +129,20 @@ fn a_file_of_any_other_kind_is_run_itself() {
 }
 
 /// Item 19.
+/// A guardian that is executed has its options in its command line.
+#[test]
+fn the_guardian_of_the_first_process_is_forked() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let host = sandbox.pmcp(&["run", "basics.py"]).start();
+    host.initialize();
+    assert!(!host.tools().is_empty(), "the tool process runs");
+    let family = living(sandbox.marker());
+    let guardians: Vec<_> = family.iter().filter(|one| one.command.starts_with("protomcp-guardian")).collect();
+    let [guardian] = &guardians[..] else { panic!("{family:?}") };
+    assert_eq!(guardian.command, "protomcp-guardian");
+}
+
 #[test]
 fn the_socket_lies_in_the_runtime_directory_and_is_private() {
     let sandbox = Sandbox::new();
