@@ -6,6 +6,7 @@ mod descriptions;
 pub(crate) mod handle;
 pub(crate) mod held_lease;
 pub(crate) mod lease_keeper;
+mod notices;
 mod open_sessions;
 pub(crate) mod resource_listeners;
 mod stateless_info;

@@ -8,7 +8,6 @@ mod batch;
 mod budget;
 mod cancel;
 mod changes;
-mod directory;
 mod discover;
 mod drain;
 mod eras;
@@ -28,6 +27,9 @@ mod logging;
 mod many;
 mod meta;
 mod mrtr;
+#[cfg(feature = "contract-tests")]
+mod notice_contract;
+mod notices;
 mod ping;
 mod progress;
 mod prompts;

@@ -6,7 +6,7 @@ use crate::records::lease_store::LeaseStore;
 use crate::records::listener_store::{ListenerStore, MemoryListeners};
 use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
-use crate::records::session_directory::{LocalSessions, SessionDirectory};
+use crate::records::notice_bus::{LocalNotices, NoticeBus};
 use crate::records::task_store::TaskStore;
 
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
@@ -18,9 +18,9 @@ use crate::records::task_store::TaskStore;
 /// ```
 /// use std::sync::Arc;
 ///
-/// use protomcp_server::{Limits, LocalSessions, NodeId, RequestStateKeys, ServerHandle, ServerInfo, Stores};
+/// use protomcp_server::{Limits, LocalNotices, NodeId, RequestStateKeys, ServerHandle, ServerInfo, Stores};
 ///
-/// let stores = Stores::new(NodeId::new("a-1")).with_sessions(Arc::new(LocalSessions));
+/// let stores = Stores::new(NodeId::new("a-1")).with_notices(Arc::new(LocalNotices));
 /// let keys = RequestStateKeys::shared([[7; 32]]);
 /// let handle = ServerHandle::with_stores(ServerInfo::new("greeter", "1.0"), Limits::default(), keys, stores);
 /// assert_eq!(handle.node().as_str(), "a-1");
@@ -28,7 +28,7 @@ use crate::records::task_store::TaskStore;
 #[derive(Debug, Clone)]
 pub struct Stores {
     pub(crate) node: NodeId,
-    pub(crate) sessions: Arc<dyn SessionDirectory>,
+    pub(crate) notices: Arc<dyn NoticeBus>,
     pub(crate) listeners: Arc<dyn ListenerStore>,
     /// `None`: the other processes are not known.
     pub(crate) leases: Option<Arc<LiveLeases>>,
@@ -42,17 +42,18 @@ impl Stores {
     pub fn new(node: NodeId) -> Self {
         Self {
             node,
-            sessions: Arc::new(LocalSessions),
+            notices: Arc::new(LocalNotices),
             listeners: Arc::new(MemoryListeners::default()),
             leases: None,
             tasks: None,
         }
     }
 
-    /// Sets the directory of open sessions.
+    /// Sets the bus that carries notices to the sessions of other processes: changes of lists, resources and tasks, and
+    /// log messages.
     #[must_use]
-    pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
-        self.sessions = sessions;
+    pub fn with_notices(mut self, notices: Arc<dyn NoticeBus>) -> Self {
+        self.notices = notices;
         self
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use protomcp_types::{ClientMethod, JsonBuf, Level, Params, Progress, ProgressToken, RawJson, Task};
+use protomcp_types::{ClientMethod, JsonBuf, Level, Params};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::ask::Ask;
@@ -16,8 +16,6 @@ use crate::call::parked::ParkedCalls;
 use crate::call::session_queue::SessionQueue;
 use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
-use crate::records::session_directory::SessionRecord;
-use crate::records::session_notice::{Audience, SessionNotice};
 use crate::records::stores::Stores;
 use crate::records::task_store::MemoryTaskStore;
 use crate::records::task_update::TaskUpdate;
@@ -27,7 +25,7 @@ use crate::state::open_sessions::{OpenSession, OpenSessions};
 use crate::state::resource_listeners::ResourceListeners;
 use protomcp_fair::{Budget, Owner};
 use protomcp_session::{
-    AskError, Extensions, KnownMeta, Limits, List, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
+    AskError, Extensions, KnownMeta, Limits, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
     StatelessMeta, TaskState,
 };
 
@@ -53,7 +51,7 @@ pub(super) struct ServerState {
     /// Resources that requests listen to.
     resource_listeners: Arc<ResourceListeners>,
     keys: RequestStateKeys,
-    stores: Stores,
+    pub(super) stores: Stores,
     inbound: Budget,
     outbound: Budget,
 }
@@ -104,11 +102,12 @@ impl ServerHandle {
         Self::with_stores(info, limits, keys, Stores::default())
     }
 
-    /// Like [`ServerHandle::with_state_keys`], with stores that other processes may share.
+    /// Like [`ServerHandle::with_state_keys`], with stores that other processes may share. Its sessions get the notices
+    /// of other processes from the bus of these stores ([`NoticeBus`](crate::NoticeBus)).
     #[must_use]
     pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
-        Self(Arc::new(ServerState {
+        let state = Arc::new(ServerState {
             descriptions: Descriptions::new(info),
             known_meta: KnownMeta::default(),
             limits,
@@ -124,7 +123,10 @@ impl ServerHandle {
             open: Mutex::default(),
             last: AtomicU64::new(0),
             shutdown: CancellationToken::new(),
-        }))
+        });
+        let receiver: Weak<ServerState> = Arc::downgrade(&state);
+        state.stores.notices.subscribe(receiver);
+        Self(state)
     }
 
     /// The description that the server gives of itself to clients with a session.
@@ -176,48 +178,6 @@ impl ServerHandle {
         self.open().sole_session()
     }
 
-    /// Tells clients that the tool list has changed: once for changes in quick succession, after the answers of calls
-    /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
-    /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is
-    /// told.
-    pub fn tools_changed(&self, audience: Audience) {
-        self.notify(audience, SessionNotice::ListChanged(List::Tools));
-    }
-
-    /// Like [`ServerHandle::tools_changed`], for resources and their templates.
-    pub fn resources_changed(&self, audience: Audience) {
-        self.notify(audience, SessionNotice::ListChanged(List::Resources));
-    }
-
-    /// Like [`ServerHandle::tools_changed`], for prompts.
-    pub fn prompts_changed(&self, audience: Audience) {
-        self.notify(audience, SessionNotice::ListChanged(List::Prompts));
-    }
-
-    /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. The changes of one
-    /// in quick succession are told together when a client does not keep up.
-    pub fn resource_updated(&self, uri: &str) {
-        self.notify(Audience::Everyone, SessionNotice::ResourceUpdated(uri));
-    }
-
-    /// Tells the client that began a task how far it is. Nothing relies on this: a client asks (MCP 2025-11-25,
-    /// basic/utilities/tasks).
-    pub fn task_status(&self, session: SessionId, task: &Task) {
-        self.notify(Audience::Session(session), SessionNotice::TaskStatus(task));
-    }
-
-    /// Reports the progress of a task, after the answer to the call that began it; before, that is for
-    /// [`Context::progress`](crate::Context::progress). `token` is the one of that call. The caller sees to it that
-    /// progress grows, and that none comes after the end of the task.
-    pub fn task_progress(&self, session: SessionId, token: &ProgressToken, progress: &Progress) {
-        self.notify(Audience::Session(session), SessionNotice::TaskProgress { token, progress });
-    }
-
-    /// Tells a client that what its user did on a web page is done; `elicitation_id` is the one of the question.
-    pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
-        self.notify(Audience::Session(session), SessionNotice::ElicitationComplete(elicitation_id));
-    }
-
     /// The open sessions whose clients have introduced themselves, oldest first, with what each client can do.
     #[must_use]
     pub fn views(&self) -> Vec<SessionView> {
@@ -241,26 +201,6 @@ impl ServerHandle {
     #[must_use]
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
         view(session, self.open().get(session)?)
-    }
-
-    /// Sends clients a log message, if they want messages of this level.
-    pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.notify(audience, SessionNotice::Log { level, logger, data });
-    }
-
-    /// Sends a notice to the sessions of its audience, the sessions of other processes included
-    /// ([`SessionDirectory`](crate::SessionDirectory)).
-    fn notify(&self, audience: Audience, notice: SessionNotice<'_>) {
-        self.deliver(&audience, notice);
-        if !matches!(audience, Audience::Session(_)) {
-            self.0.stores.sessions.notify(audience, notice);
-        }
-    }
-
-    /// Sends a notice to the sessions of this process alone. For a [`SessionDirectory`](crate::SessionDirectory) that
-    /// has received it from another process.
-    pub fn deliver(&self, audience: &Audience, notice: SessionNotice<'_>) {
-        self.open().each(audience, |queue| queue.notify(audience, notice));
     }
 
     /// True if some client of this process wants log messages of this level. It may change its mind at any time.
@@ -359,28 +299,19 @@ impl ServerHandle {
         Arc::new(TaskKeeper { state: Arc::downgrade(&self.0), writer })
     }
 
-    /// Notifies the clients that listen for a task.
-    pub(crate) fn task_changed(&self, id: &str) {
-        self.notify(Audience::Everyone, SessionNotice::TaskChanged(id));
-    }
-
     pub(crate) fn keys(&self) -> &RequestStateKeys {
         &self.0.keys
     }
 
     pub(crate) fn join(&self, owner: Owner, queue: &Arc<SessionQueue>) -> SessionId {
         let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let record = SessionRecord { node: self.node().clone(), id, owner: owner.clone() };
         self.open().insert(id, OpenSession { owner, queue: Arc::clone(queue) });
-        self.0.stores.sessions.insert(&record);
         id
     }
 
     pub(crate) fn leave(&self, id: SessionId) {
-        let removed = self.open().remove(id);
-        if let Some(OpenSession { owner, .. }) = removed {
-            self.0.stores.sessions.remove(&SessionRecord { node: self.node().clone(), id, owner });
-        }
+        // It is dropped without the lock.
+        let _removed = self.open().remove(id);
     }
 
     /// Counts a request without a session for its owner, until it is dropped.
@@ -401,7 +332,13 @@ impl ServerHandle {
     }
 
     fn open(&self) -> MutexGuard<'_, OpenSessions> {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.open()
+    }
+}
+
+impl ServerState {
+    pub(super) fn open(&self) -> MutexGuard<'_, OpenSessions> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

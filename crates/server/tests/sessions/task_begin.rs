@@ -1,9 +1,9 @@
 //! The beginning of a task while its store needs time to keep it, in both eras.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use protomcp_server::{Audience, SessionDirectory, SessionNotice, SessionRecord};
+use protomcp_server::{Audience, NoticeBus, NoticeReceiver, SessionNotice};
 use protomcp_testing::run_paused;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -184,10 +184,8 @@ struct Reader {
     seen: Mutex<Vec<bool>>,
 }
 
-impl SessionDirectory for Reader {
-    fn insert(&self, _: &SessionRecord) {}
-
-    fn remove(&self, _: &SessionRecord) {}
+impl NoticeBus for Reader {
+    fn subscribe(&self, _: Weak<dyn NoticeReceiver>) {}
 
     fn notify(&self, _: Audience, notice: SessionNotice<'_>) {
         if let SessionNotice::TaskChanged(id) = notice {
@@ -206,8 +204,8 @@ fn the_end_of_a_task_is_written_before_its_notice() {
         run_paused(async {
             let store = Shared::narrow(is_narrow);
             let reader = Arc::new(Reader { store: Arc::clone(&store), seen: Mutex::default() });
-            let directory = Arc::clone(&reader) as Arc<dyn SessionDirectory>;
-            let mut host = server_with(stores("a", &store).with_sessions(directory)).connect();
+            let notices = Arc::clone(&reader) as Arc<dyn NoticeBus>;
+            let mut host = server_with(stores("a", &store).with_notices(notices)).connect();
             let id = begin(&mut host, tool).await;
             later(20).await;
             if is_cancelled {
