@@ -106,6 +106,16 @@ impl Connection {
         Instant::now() + self.limit
     }
 
+    /// The servers of the store.
+    pub(crate) fn url(&self) -> &StoreUrl {
+        &self.url
+    }
+
+    /// The time of a request.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// The runtime of the connection.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.runtime
@@ -307,7 +317,7 @@ fn is_usable(url: &StoreUrl, answers: &[Value]) -> Result<(), ConnectError> {
 }
 
 /// The pause before a connection is made after this many have failed.
-fn pause(failures: u32) -> Duration {
+pub(crate) fn pause(failures: u32) -> Duration {
     match failures.checked_sub(1) {
         Some(earlier) => RETRY.saturating_mul(1 << earlier.min(10)).min(MAX_PAUSE),
         None => Duration::ZERO,

@@ -14,29 +14,50 @@
 //!
 //! A session that was closed has `x` alone, for a minute.
 //!
+//! Notices are sent on the channel `bus:D`. Channels do not belong to a database, so D is the number of the database.
+//!
 //! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
 //! session in one slot of a cluster, and the keys of the leases.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use protomcp_server::NodeId;
 use ring::digest::{SHA256, digest};
 
-/// The bytes of a digest that name a session.
-const NAME: usize = 16;
+/// The bytes of a digest that name a session or a process.
+pub(crate) const NAME: usize = 16;
 
 /// A session by the first half of the SHA-256 of its id: the id is a secret, which a store does not show.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SessionName([u8; NAME]);
 
+/// A process that sends notices, by the first half of the SHA-256 of its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SenderName(pub(crate) [u8; NAME]);
+
 impl SessionName {
     pub(crate) fn of(session: &str) -> Self {
-        let digest = digest(&SHA256, session.as_bytes());
-        Self(*digest.as_ref().first_chunk().expect("a digest has 32 bytes"))
+        Self(half_digest(session))
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+}
+
+impl SenderName {
+    pub(crate) fn of(node: &NodeId) -> Self {
+        Self(half_digest(node.as_str()))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn half_digest(text: &str) -> [u8; NAME] {
+    let digest = digest(&SHA256, text.as_bytes());
+    *digest.as_ref().first_chunk().expect("a digest has 32 bytes")
 }
 
 /// The prefix of all keys.
@@ -71,6 +92,11 @@ impl KeyNames {
         vec![leases, addresses]
     }
 
+    /// The channel of notices.
+    pub(crate) fn bus(&self, database: u16) -> String {
+        format!("{}bus:{database}", self.prefix)
+    }
+
     pub(crate) fn of(&self, session: &SessionName) -> SessionKeys {
         let (prefix, name) = (&self.prefix, URL_SAFE_NO_PAD.encode(session.0));
         let key = |kind: char| format!("{prefix}{kind}:{{{name}}}");
@@ -96,6 +122,7 @@ mod tests {
         assert_eq!(keys.all(), ["s", "l", "e", "q", "o"].map(|kind| format!("pmcp:{kind}:{{ungWv48Bz-pBQUDeXa4iIw}}")));
         let leases = KeyNames::new("pmcp:".to_owned()).leases_and_addresses();
         assert_eq!(leases, ["pmcp:{leases}", "pmcp:{leases}:urls"]);
+        assert_eq!(KeyNames::new("tools:".to_owned()).bus(2), "tools:bus:2");
         assert_ne!(SessionName::of("abc"), SessionName::of("abd"));
     }
 }

@@ -8,10 +8,10 @@ use redis::cluster::{ClusterClientBuilder, TlsMode};
 use redis::cluster_async::ClusterConnection;
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
-use redis::sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType};
+use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisError,
-    RedisResult, Value,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, RedisError, RedisResult, Value,
 };
 use rustls::crypto::CryptoProvider;
 use tokio::time::timeout;
@@ -43,26 +43,12 @@ impl Link {
     }
 
     async fn connect_to(url: &StoreUrl, limit: Duration) -> RedisResult<Self> {
-        if url.has_tls && CryptoProvider::get_default().is_none() {
-            // The client crate takes the one of the process. Another thread may be first.
-            let _installed = rustls::crypto::ring::default_provider().install_default();
+        if let Place::Cluster(nodes) = &url.place {
+            install_tls(url);
+            return cluster(url, nodes, limit).await.map(Self::Cluster);
         }
-        // The time of an answer is limited where the answer is needed.
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(limit))
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(QUEUE);
-        let address = match &url.place {
-            Place::Server(address) => address.to_redis(url.has_tls),
-            Place::Socket(path) => ConnectionAddr::Unix(path.clone()),
-            Place::Sentinels { sentinels, master, login } => {
-                let mut client = sentinel_client(url, sentinels, master, login, limit)?;
-                return client.get_async_connection_with_config(&config).await.map(Self::Server);
-            }
-            Place::Cluster(nodes) => return cluster(url, nodes, limit).await.map(Self::Cluster),
-        };
-        let client = Client::open(info(address, url, limit)?)?;
-        client.get_multiplexed_async_connection_with_config(&config).await.map(Self::Server)
+        let config = config(limit).set_pipeline_buffer_size(QUEUE);
+        to_server(url, limit, &config, ProtocolVersion::RESP2).await.map(Self::Server)
     }
 
     /// Sends calls together, and returns the answer to each, which may be an error of the server.
@@ -101,6 +87,44 @@ impl Link {
     }
 }
 
+/// The settings of a connection to one server.
+pub(crate) fn config(limit: Duration) -> AsyncConnectionConfig {
+    // The time of an answer is limited where the answer is needed.
+    AsyncConnectionConfig::new().set_connection_timeout(Some(limit)).set_response_timeout(None)
+}
+
+/// Connects to a server; of a cluster, to the first node.
+pub(crate) async fn to_server(
+    url: &StoreUrl,
+    limit: Duration,
+    config: &AsyncConnectionConfig,
+    protocol: ProtocolVersion,
+) -> RedisResult<MultiplexedConnection> {
+    install_tls(url);
+    let address = match &url.place {
+        Place::Server(address) => address.to_redis(url.has_tls),
+        Place::Socket(path) => ConnectionAddr::Unix(path.clone()),
+        Place::Sentinels { sentinels, master, login } => {
+            let builder = sentinel_client(url, sentinels, master, login, limit)?;
+            let mut client = builder.set_client_to_redis_protocol(protocol).build()?;
+            return client.get_async_connection_with_config(config).await;
+        }
+        Place::Cluster(nodes) => {
+            let none = || RedisError::from(io::Error::from(io::ErrorKind::NotFound));
+            nodes.first().ok_or_else(none)?.to_redis(url.has_tls)
+        }
+    };
+    let client = Client::open(info(address, url, limit, protocol)?)?;
+    client.get_multiplexed_async_connection_with_config(config).await
+}
+
+fn install_tls(url: &StoreUrl) {
+    if url.has_tls && CryptoProvider::get_default().is_none() {
+        // The client crate takes the one of the process. Another thread may be first.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
 impl Address {
     fn to_redis(&self, has_tls: bool) -> ConnectionAddr {
         let (host, port) = (self.host.clone(), self.port);
@@ -112,8 +136,13 @@ impl Address {
     }
 }
 
-fn info(address: ConnectionAddr, url: &StoreUrl, limit: Duration) -> RedisResult<ConnectionInfo> {
-    let mut settings = RedisConnectionInfo::default().set_db(url.database.into());
+fn info(
+    address: ConnectionAddr,
+    url: &StoreUrl,
+    limit: Duration,
+    protocol: ProtocolVersion,
+) -> RedisResult<ConnectionInfo> {
+    let mut settings = RedisConnectionInfo::default().set_db(url.database.into()).set_protocol(protocol);
     if let Some(user) = &url.login.user {
         settings = settings.set_username(user);
     }
@@ -140,7 +169,7 @@ fn sentinel_client(
     master: &str,
     login: &Login,
     limit: Duration,
-) -> RedisResult<SentinelClient> {
+) -> RedisResult<SentinelClientBuilder> {
     let sentinels = sentinels.iter().map(|sentinel| sentinel.to_redis(url.has_tls));
     let mut builder = SentinelClientBuilder::new(sentinels, master, SentinelServerType::Master)?
         .set_client_to_redis_db(url.database.into())
@@ -160,11 +189,12 @@ fn sentinel_client(
     if let Some(password) = &login.password {
         builder = builder.set_client_to_sentinel_password(password);
     }
-    builder.build()
+    Ok(builder)
 }
 
 async fn cluster(url: &StoreUrl, nodes: &[Address], limit: Duration) -> RedisResult<ClusterConnection> {
-    let nodes: RedisResult<Vec<_>> = nodes.iter().map(|node| info(node.to_redis(url.has_tls), url, limit)).collect();
+    let info = |node: &Address| info(node.to_redis(url.has_tls), url, limit, ProtocolVersion::RESP2);
+    let nodes: RedisResult<Vec<_>> = nodes.iter().map(info).collect();
     let client = ClusterClientBuilder::new(nodes?)
         .connection_timeout(limit)
         .response_timeout(limit)

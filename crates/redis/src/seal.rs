@@ -1,10 +1,10 @@
 //! Values that a store keeps and cannot read.
 //!
 //! A value is encrypted with ChaCha20-Poly1305 (RFC 8439). Each session has its own key, derived from the secret of the
-//! processes, so a random nonce of 96 bits is used for few enough values. The name of the value is authenticated with
-//! it: its session, its key with the prefix of the store, its field and the token of its writer. A value that was moved
-//! to another place is not opened. An earlier value that is put back to its place is: a rollback of the store is not
-//! detected.
+//! processes, and so have the notices of each process: a random nonce of 96 bits is used for few enough values. The
+//! name of the value is authenticated with it: its session or sender, its key with the prefix of the store, its field
+//! and the token of its writer, which for notices is the first one. A value that was moved to another place is not
+//! opened. An earlier value that is put back to its place is: a rollback of the store is not detected.
 //!
 //! ```text
 //! version 1, 1 byte · number of the key, 1 byte · token, 8 bytes · nonce, 12 bytes · ciphertext … · tag, 16 bytes
@@ -20,7 +20,7 @@ use ring::hkdf::{HKDF_SHA256, Prk};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::keys::SessionName;
+use crate::keys::{SenderName, SessionName};
 
 /// The version of the form.
 const VERSION: u8 = 1;
@@ -75,27 +75,34 @@ impl SealingKeys {
         self
     }
 
-    /// Seals a value of a session.
-    pub(crate) fn seal(&self, session: &SessionName, field: &str, token: FencingToken, value: &[u8]) -> Vec<u8> {
-        let key = &self.0[0];
+    /// Seals a value.
+    pub(crate) fn seal<'a>(
+        &self,
+        values: impl Into<Values<'a>>,
+        field: &str,
+        token: FencingToken,
+        value: &[u8],
+    ) -> Vec<u8> {
+        let (key, values): (_, Values<'a>) = (&self.0[0], values.into());
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).expect("the system has random numbers");
         let mut sealed = Vec::with_capacity(HEAD + NONCE_LEN + value.len() + CHACHA20_POLY1305.tag_len());
         sealed.extend([VERSION, key.number]);
         sealed.extend(token.get().to_be_bytes());
-        let name = name(session, field, &sealed);
+        let name = name(values, field, &sealed);
         sealed.extend(nonce);
         sealed.extend(value);
         let tag = key
-            .of(session)
+            .of(values)
             .seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), name, &mut sealed[HEAD + NONCE_LEN..])
             .expect("a value is shorter than 256 GiB");
         sealed.extend(tag.as_ref());
         sealed
     }
 
-    /// Opens a value of a session; `None`: it was sealed with another key, for another place, or was changed.
-    pub(crate) fn open(&self, session: &SessionName, field: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    /// Opens a value; `None`: it was sealed with another key, for another place, or was changed.
+    pub(crate) fn open<'a>(&self, values: impl Into<Values<'a>>, field: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let values: Values<'a> = values.into();
         let (head, rest) = sealed.split_at_checked(HEAD)?;
         let (nonce, ciphertext) = rest.split_first_chunk::<NONCE_LEN>()?;
         if head[0] != VERSION {
@@ -103,8 +110,8 @@ impl SealingKeys {
         }
         self.0.iter().filter(|key| key.number == head[1]).find_map(|key| {
             let mut value = ciphertext.to_vec();
-            let (nonce, name) = (Nonce::assume_unique_for_key(*nonce), name(session, field, head));
-            let length = key.of(session).open_in_place(nonce, name, &mut value).ok()?.len();
+            let (nonce, name) = (Nonce::assume_unique_for_key(*nonce), name(values, field, head));
+            let length = key.of(values).open_in_place(nonce, name, &mut value).ok()?.len();
             value.truncate(length);
             Some(value)
         })
@@ -121,10 +128,41 @@ impl SealingKeys {
     }
 }
 
+/// Values that have one key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Values<'a> {
+    /// The values of a session.
+    Session(&'a SessionName),
+    /// The notices of a process.
+    Notices(&'a SenderName),
+}
+
+impl<'a> Values<'a> {
+    /// The label and the name. All labels have one length, and all names.
+    fn name(self) -> [&'a [u8]; 2] {
+        match self {
+            Self::Session(session) => [b"session", session.as_bytes()],
+            Self::Notices(sender) => [b"notices", sender.as_bytes()],
+        }
+    }
+}
+
+impl<'a> From<&'a SessionName> for Values<'a> {
+    fn from(session: &'a SessionName) -> Self {
+        Self::Session(session)
+    }
+}
+
+impl<'a> From<&'a SenderName> for Values<'a> {
+    fn from(sender: &'a SenderName) -> Self {
+        Self::Notices(sender)
+    }
+}
+
 impl StoreKey {
-    /// The key of a session.
-    fn of(&self, session: &SessionName) -> LessSafeKey {
-        let info = [b"session".as_slice(), session.as_bytes()];
+    /// The key of values.
+    fn of(&self, values: Values<'_>) -> LessSafeKey {
+        let info = values.name();
         let key = self.key.expand(&info, &CHACHA20_POLY1305).expect("a key has 32 bytes");
         LessSafeKey::new(UnboundKey::from(key))
     }
@@ -146,9 +184,9 @@ impl Seal {
         &self.keys
     }
 
-    /// Opens a value of a session; `None`: it is lost for this process.
-    pub(crate) fn open(&self, session: &SessionName, field: &str, sealed: &[u8]) -> Option<Vec<u8>> {
-        let opened = self.keys.open(session, field, sealed);
+    /// Opens a value; `None`: it is lost for this process.
+    pub(crate) fn open<'a>(&self, values: impl Into<Values<'a>>, field: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let opened = self.keys.open(values, field, sealed);
         if opened.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "the store has values that were sealed with another key, or were changed: they are lost for this \
@@ -160,9 +198,10 @@ impl Seal {
 }
 
 /// The name of a value, with the head that it begins with.
-fn name(session: &SessionName, field: &str, head: &[u8]) -> Aad<Vec<u8>> {
-    // The first two have a fixed length.
-    Aad::from([head, session.as_bytes(), field.as_bytes()].concat())
+fn name(values: Values<'_>, field: &str, head: &[u8]) -> Aad<Vec<u8>> {
+    // The first two have a fixed length. The label has chosen the key.
+    let [_, name] = values.name();
+    Aad::from([head, name, field.as_bytes()].concat())
 }
 
 /// Keeps keys out of logs.
@@ -174,10 +213,16 @@ impl fmt::Debug for SealingKeys {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_server::NodeId;
+
     use super::*;
 
     fn keys(secret: &str) -> SealingKeys {
         SealingKeys::new(&SealingSecret::new(secret.as_bytes()))
+    }
+
+    fn sender(node: &str) -> SenderName {
+        SenderName::of(&NodeId::new(node))
     }
 
     #[test]
@@ -191,6 +236,16 @@ mod tests {
             assert_eq!(keys.open(&SessionName::of("t"), "field", &sealed), None);
             assert_ne!(keys.seal(&session, "field", token, value), sealed, "another nonce");
         }
+    }
+
+    #[test]
+    fn notices_and_sessions_have_different_keys() {
+        let (keys, token) = (keys("a"), FencingToken::FIRST);
+        let (session, sender, other) = (SessionName::of("s"), sender("s"), sender("t"));
+        assert_eq!(session.as_bytes(), sender.as_bytes());
+        let sealed = keys.seal(&sender, "bus", token, b"text");
+        assert_eq!(keys.open(&sender, "bus", &sealed).as_deref(), Some(b"text".as_slice()));
+        assert_eq!((keys.open(&session, "bus", &sealed), keys.open(&other, "bus", &sealed)), (None, None));
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! The stores of sessions in one Redis or Valkey.
+//! The stores of sessions, and the bus of notices, in one Redis or Valkey.
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use protomcp_server::NodeId;
 
 use crate::connect_error::ConnectError;
 use crate::connection::Connection;
 use crate::events::{LogLimits, RedisEvents};
 use crate::keys::KeyNames;
 use crate::leases::{RedisLeases, expiry};
+use crate::notices::RedisNotices;
 use crate::seal::{Seal, SealingKeys};
 use crate::url::StoreUrl;
 
@@ -65,7 +68,8 @@ impl StoreOptions {
     }
 }
 
-/// The stores of sessions in one Redis or Valkey, over one connection, which is made again when it has ended.
+/// The stores of sessions and the bus of notices in one Redis or Valkey, over one connection, which is made again when
+/// it has ended. A bus receives over a second one.
 ///
 /// ```no_run
 /// use protomcp_redis::{RedisStores, SealingKeys, StoreUrl};
@@ -81,6 +85,8 @@ impl StoreOptions {
 #[derive(Debug, Clone)]
 pub struct RedisStores {
     connection: Arc<Connection>,
+    names: KeyNames,
+    seal: Arc<Seal>,
     leases: Arc<RedisLeases>,
     events: Arc<RedisEvents>,
 }
@@ -110,8 +116,8 @@ impl RedisStores {
         let (names, seal) = (KeyNames::new(url.prefix.clone()), Arc::new(Seal::new(keys)));
         let limits = LogLimits { expiry: expiry(keep), events: events.into(), bytes };
         let leases = RedisLeases::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), keep);
-        let events = RedisEvents::new(Arc::clone(&connection), names, seal, limits);
-        Ok(Self { connection, leases: Arc::new(leases), events: Arc::new(events) })
+        let events = RedisEvents::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), limits);
+        Ok(Self { connection, names, seal, leases: Arc::new(leases), events: Arc::new(events) })
     }
 
     /// The holders of sessions.
@@ -124,6 +130,14 @@ impl RedisStores {
     #[must_use]
     pub fn events(&self) -> Arc<RedisEvents> {
         Arc::clone(&self.events)
+    }
+
+    /// A bus that carries notices between this process, which has this name, and the others. Each call makes another
+    /// one, with another connection: a process needs one.
+    #[must_use]
+    pub fn notices(&self, node: &NodeId) -> Arc<RedisNotices> {
+        let (connection, seal) = (Arc::clone(&self.connection), Arc::clone(&self.seal));
+        Arc::new(RedisNotices::new(connection, seal, &self.names, node))
     }
 
     /// Succeeds if the store answers now. This takes no longer than a request.

@@ -140,6 +140,16 @@ impl FromStr for StoreUrl {
     }
 }
 
+impl StoreUrl {
+    /// The next node of a cluster is the first one from now on.
+    pub(crate) fn rotate_nodes(&mut self) {
+        if let Place::Cluster(nodes) = &mut self.place {
+            let by = nodes.len().min(1);
+            nodes.rotate_left(by);
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Server,

@@ -1,6 +1,7 @@
 //! A cluster of three servers.
 
 use protomcp_redis::{RedisStores, StoreUrl};
+use protomcp_server::NodeId;
 use protomcp_testing::{in_time, until};
 
 use crate::server::{RedisServer, keys, own_address};
@@ -34,4 +35,11 @@ async fn the_contracts_hold_in_a_cluster() {
     stores.health().await.expect("the cluster answers");
     in_time(protomcp_server::contract::lease_store(&*stores.leases())).await.expect("the store answers");
     in_time(protomcp_http::contract::event_store(&*stores.events())).await.expect("the store answers");
+
+    // The processes listen to different nodes.
+    let reversed: Vec<_> = nodes.into_iter().rev().collect();
+    let url: StoreUrl = format!("redis+cluster://{}", reversed.join(",")).parse().expect("it is a URL");
+    let others = RedisStores::connect(&url, keys("secret")).await.expect("the cluster answers");
+    let (a, b) = (stores.notices(&NodeId::new("a")), others.notices(&NodeId::new("b")));
+    in_time(protomcp_server::contract::notice_bus(&*a, &*b)).await.expect("the store answers");
 }

@@ -1,7 +1,8 @@
-//! The contracts of both traits.
+//! The contracts of all traits.
 
 use std::cell::Cell;
 
+use protomcp_server::NodeId;
 use protomcp_testing::in_time;
 
 use crate::server::{RedisServer, connect};
@@ -18,6 +19,14 @@ async fn the_contract_of_events_holds() {
     let server = RedisServer::start(&[]);
     let stores = connect(&server, "secret").await;
     in_time(protomcp_http::contract::event_store(&*stores.events())).await.expect("the store answers");
+}
+
+#[tokio::test]
+async fn the_contract_of_notices_holds() {
+    let server = RedisServer::start(&[]);
+    let (one, other) = (connect(&server, "secret").await, connect(&server, "secret").await);
+    let (a, b) = (one.notices(&NodeId::new("a")), other.notices(&NodeId::new("b")));
+    in_time(protomcp_server::contract::notice_bus(&*a, &*b)).await.expect("the store answers");
 }
 
 /// Without scripts in the cache of the server, each is sent as text once.

@@ -4,6 +4,7 @@ mod cluster;
 mod connecting;
 mod contracts;
 mod failures;
+mod notices;
 mod privacy;
 mod sentinel;
 mod server;

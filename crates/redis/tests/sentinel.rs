@@ -7,10 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use protomcp_redis::{RedisStores, StoreUrl};
-use protomcp_server::LeaseStore;
+use protomcp_server::{LeaseStore, NodeId};
 use protomcp_testing::{eventually, in_time, until};
 use tempfile::TempDir;
 
+use crate::notices::{Inbox, arrives};
 use crate::server::{LONG, RedisServer, connect_within, keys, lease, own_address, spawn};
 
 /// The port of the sentinel.
@@ -63,6 +64,10 @@ async fn a_replica_takes_the_place_of_its_primary() {
     let error = RedisStores::connect(&unknown, keys("secret")).await.expect_err("there is no such master");
     assert!(error.to_string().contains("know a master with this name"), "{error}");
 
+    let (a, b) = (stores.notices(&NodeId::new("a")), stores.notices(&NodeId::new("b")));
+    let mut inbox = Inbox::of(&b);
+    arrives(&a, &mut inbox).await;
+
     until("the sentinel knows the replica", knows_replica).await;
     primary.kill();
     let registered = async {
@@ -73,6 +78,7 @@ async fn a_replica_takes_the_place_of_its_primary() {
         }
     };
     in_time(registered).await.expect("the replica takes the place of its primary");
+    arrives(&a, &mut inbox).await;
 }
 
 /// True if the sentinel knows a replica that follows its primary.

@@ -115,3 +115,16 @@ fn a_url_shows_no_user_and_no_password() {
         assert!(!format!("{error} {error:?}").contains("ter2"), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_nodes_of_a_cluster_take_turns() {
+    for (text, expected) in [
+        ("redis+cluster://a:7000,b:7001,c:7002", "redis+cluster://b:7001,c:7002,a:7000"),
+        ("redis+cluster://a:7000", "redis+cluster://a:7000"),
+        ("redis://a", "redis://a:6379/0"),
+    ] {
+        let mut url = read(text);
+        url.rotate_nodes();
+        assert_eq!(url.to_string(), expected);
+    }
+}

@@ -1,0 +1,116 @@
+//! The notices that wait to be sent, as a value.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+
+use bytes::Bytes;
+
+/// The most notices that wait.
+pub(crate) const MAX_NOTICES: usize = 1_024;
+
+/// Their most bytes.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// The texts of notices, oldest first. Beyond the limits the oldest ones are dropped.
+#[derive(Default)]
+pub(crate) struct NoticeQueue {
+    waiting: VecDeque<Bytes>,
+    /// The changes among them.
+    changes: HashSet<Bytes>,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl NoticeQueue {
+    /// Queues a notice of a change. An equal one that waits stands for both. Returns true if another one was dropped.
+    pub(crate) fn push_change(&mut self, text: Bytes) -> bool {
+        self.changes.insert(text.clone()) && self.push(text)
+    }
+
+    /// Queues a notice that counts each time. Returns true if another one was dropped.
+    pub(crate) fn push(&mut self, text: Bytes) -> bool {
+        let dropped = self.dropped;
+        self.bytes += text.len();
+        self.waiting.push_back(text);
+        while self.waiting.len() > MAX_NOTICES || self.bytes > MAX_BYTES {
+            self.pop();
+            self.dropped += 1;
+        }
+        self.dropped > dropped
+    }
+
+    /// Takes the oldest notice.
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
+        let text = self.waiting.pop_front()?;
+        self.changes.remove(&text);
+        self.bytes -= text.len();
+        Some(text)
+    }
+
+    /// Counts a notice that is not queued.
+    pub(crate) fn refuse(&mut self) {
+        self.dropped += 1;
+    }
+
+    /// The notices that were dropped or not queued since the start.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+/// Keeps contents out of logs.
+impl fmt::Debug for NoticeQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waiting, dropped) = (self.waiting.len(), self.dropped);
+        f.debug_struct("NoticeQueue").field("waiting", &waiting).field("dropped", &dropped).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(queue: &mut NoticeQueue) -> Vec<Bytes> {
+        std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn equal_changes_wait_as_one() {
+        let mut queue = NoticeQueue::default();
+        for change in ["a", "b", "a", "a"] {
+            assert!(!queue.push_change(change.into()));
+        }
+        assert_eq!(queue.pop().as_deref(), Some(b"a".as_slice()));
+        assert!(!queue.push_change("a".into()), "the first one may have been read already");
+        assert!(!queue.push("log".into()) && !queue.push("log".into()));
+        assert_eq!(all(&mut queue), ["b", "a", "log", "log"]);
+        assert_eq!((queue.bytes, queue.changes.len(), queue.dropped()), (0, 0, 0));
+    }
+
+    #[test]
+    fn the_oldest_notices_are_dropped() {
+        let mut queue = NoticeQueue::default();
+        for number in 0..MAX_NOTICES {
+            assert!(!queue.push_change(number.to_string().into()));
+        }
+        assert!(queue.push("more".into()) && queue.push_change("0".into()), "the first one can be queued again");
+        assert_eq!((queue.pop(), queue.dropped()), (Some("2".into()), 2));
+
+        let mut queue = NoticeQueue::default();
+        let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
+        for _ in 0..4 {
+            assert!(!queue.push(large.clone()));
+        }
+        assert!(queue.push("a".into()));
+        assert_eq!((all(&mut queue).len(), queue.dropped()), (4, 1));
+        queue.refuse();
+        assert_eq!(queue.dropped(), 2);
+    }
+
+    #[test]
+    fn a_queue_shows_no_notice() {
+        let mut queue = NoticeQueue::default();
+        queue.push_change("hunter2".into());
+        assert_eq!(format!("{queue:?}"), "NoticeQueue { waiting: 1, dropped: 0, .. }");
+    }
+}
