@@ -89,18 +89,25 @@ impl Notices {
         match (self.running.caller(), self.client, self.environment.clients()) {
             (Caller::Of(_, context), ..) => context.log(level, logger, data),
             (_, Some(client), Some(clients)) => clients.log(Audience::Session(client), level, logger, data),
-            (_, None, Some(clients)) if self.is_for_all(clients) => {
-                clients.log(Audience::Everyone, level, logger, data);
-            }
+            (_, None, Some(clients)) => match self.sole_audience(clients) {
+                Some(audience) => clients.log(audience, level, logger, data),
+                None => self.keep(level, data),
+            },
             _ => self.keep(level, data),
         }
     }
 
-    /// True if all clients are one user, or there is one, and no message is for another.
-    fn is_for_all(&self, clients: &ServerHandle) -> bool {
+    /// The user that all clients are, or the only client, if no message is for another. Other processes may have
+    /// clients of other users, so this is not everyone.
+    fn sole_audience(&self, clients: &ServerHandle) -> Option<Audience> {
         match clients.sole_owner() {
-            Some(owner) if is_user(&owner) => self.running.are_all(|origin| origin.owner == owner),
-            _ => clients.sole_session().is_some_and(|client| self.running.are_all(|origin| origin.session == client)),
+            Some(owner) if is_user(&owner) => {
+                self.running.are_all(|origin| origin.owner == owner).then_some(Audience::Owner(owner))
+            }
+            _ => {
+                let client = clients.sole_session()?;
+                self.running.are_all(|origin| origin.session == client).then_some(Audience::Session(client))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
 use protomcp_client::WeakClientSession;
-use protomcp_server::{Audience, SessionId};
+use protomcp_server::{Audience, ServerHandle, SessionId};
 
 use crate::era::Era;
 use crate::pool::eras::SharedSessions;
@@ -111,9 +111,11 @@ impl Pool {
             protomcp_types::Level::Error => tracing::error!("{text}"),
             _ => tracing::info!("{text}"),
         }
-        let clients = self.environment.clients();
-        let is_for_one = clients.is_some_and(|clients| clients.sole_owner().is_some());
-        let text = if is_for_one { text } else { for_clients };
-        self.environment.log(Audience::Everyone, level, &format!("server \"{server}\": {text}"));
+        // Other processes may have clients of other owners.
+        let (audience, text) = match self.environment.clients().and_then(ServerHandle::sole_owner) {
+            Some(owner) => (Audience::Owner(owner), text),
+            None => (Audience::Everyone, for_clients),
+        };
+        self.environment.log(audience, level, &format!("server \"{server}\": {text}"));
     }
 }

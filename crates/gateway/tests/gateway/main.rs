@@ -9,6 +9,7 @@ mod isolation;
 mod lists;
 mod outages;
 mod owed;
+mod processes;
 mod questions;
 mod reloads;
 mod sessions;
