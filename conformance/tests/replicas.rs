@@ -253,3 +253,30 @@ fn the_settings_show_no_password_of_the_store() {
     let columns: Vec<_> = row.split_whitespace().collect();
     assert_eq!(columns, ["store", "redis://a/0", "--store"], "{text}");
 }
+
+/// A client without a session listens at one server, and a call at the other one changes the list for everyone.
+#[test]
+fn a_listener_hears_of_changes_at_another_server() {
+    use std::io::{Read, Write};
+
+    let redis = Redis::start();
+    let flags = ["--sdk", "bundled"];
+    let (a, b) = (redis.replica_of("sdk/grows.py", &flags), redis.replica_of("sdk/grows.py", &flags));
+    eventually("both servers receive notices", || {
+        let mut socket = UnixStream::connect(redis.sandbox.path("s")).ok()?;
+        socket.write_all(b"PUBSUB NUMSUB pmcp:bus:0\r\n").ok()?;
+        let mut answer = [0; 64];
+        let length = socket.read(&mut answer).ok()?;
+        answer[..length].ends_with(b":2\r\n").then_some(())
+    });
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta(&json!({}))});
+    let request = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params});
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    let mut stream = a.stream("POST", "/mcp", &headers, &request.to_string());
+    stream.line_with("notifications/subscriptions/acknowledged").expect("the stream begins");
+
+    let grow = json!({"name": "grow", "arguments": {}, "_meta": meta(&json!({}))});
+    assert_eq!(stateless(&b, &grow)["result"]["content"][0]["text"], "grown");
+    let changed = stream.line_with("list_changed").expect("the change comes from the other server");
+    assert!(changed.contains("notifications/tools/list_changed"), "{changed}");
+}

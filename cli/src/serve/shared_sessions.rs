@@ -1,4 +1,5 @@
 //! The sessions that several servers share: one of them serves a session, and when it ends, another takes it over.
+//! Notices reach the clients of all servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,8 @@ impl SharedSessions {
         let stores = RedisStores::connect_with(&url, keys, options).await;
         let stores = stores.map_err(|error| Failure::failed(format!("the store of --store: {error}")))?;
         let (leases, node, terms) = (stores.leases(), NodeId::random(), LeaseTerms::default());
-        let local = Stores::new(node.clone()).with_leases(leases.clone());
+        let notices = stores.notices(&node);
+        let local = Stores::new(node.clone()).with_leases(leases.clone()).with_notices(notices);
         let (keeper, replicas) = match replica {
             None => (LeaseKeeper::start(leases, node, terms), None),
             Some(Replica { url, keys }) => {
