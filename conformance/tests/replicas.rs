@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use protomcp_conformance::{Reply, Sandbox, Web, eventually};
@@ -45,14 +46,28 @@ impl Redis {
     }
 
     fn replica_of(&self, fixture: &str, flags: &[&str]) -> Web {
+        let key = self.key();
+        let shared = ["--transport", "http", "--sealing-key-file", &*key];
+        Web::start_with(fixture, &[&shared[..], flags].concat(), &[("PMCP_STORE", &self.url())])
+    }
+
+    /// A server with this Python file, which the other ones reach.
+    fn serve(&self, file: &str) -> Web {
+        let (key, sandbox) = (self.key(), Sandbox::new());
+        sandbox.write("tools.py", file);
+        let words = ["run", "tools.py", "--transport", "http", "--port", "0", "--sealing-key-file", &*key];
+        let launch = sandbox.pmcp(&words).arg("--replica-url").arg("http://127.0.0.1:0");
+        Web::launch(sandbox.clone(), launch.env("PMCP_STORE", self.url()))
+    }
+
+    /// The file with the key of all servers.
+    fn key(&self) -> String {
         let key = self.sandbox.path("key");
         if !key.exists() {
             self.sandbox.write("key", [7; 32]);
             fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is our file");
         }
-        let key = key.to_string_lossy();
-        let shared = ["--transport", "http", "--sealing-key-file", &*key];
-        Web::start_with(fixture, &[&shared[..], flags].concat(), &[("PMCP_STORE", &self.url())])
+        key.to_string_lossy().into_owned()
     }
 }
 
@@ -176,6 +191,61 @@ fn an_answer_is_handed_on_to_the_server_that_asks() {
     for server in [&other, &asks] {
         assert_eq!(stateless(server, &params)["error"]["code"], -32602);
     }
+}
+
+/// A tool whose calls go on as tasks, until a file exists.
+const WAITS: &str = r#"
+import asyncio
+import os
+
+from protomcp import tool
+
+
+@tool("Waits for a file.", task_support=True)
+async def wait(path: str) -> str:
+    while not os.path.exists(path):
+        await asyncio.sleep(0.01)
+    return "it is there"
+"#;
+
+#[test]
+fn a_task_is_read_at_each_server_and_after_the_end_of_its_own() {
+    let redis = Redis::start();
+    let (a, b) = (redis.serve(WAITS), redis.serve(WAITS));
+    let file = redis.sandbox.path("there");
+    let (ends, stays) = (begin(&a, &file), begin(&a, &redis.sandbox.path("never")));
+    for task in [&ends, &stays] {
+        assert_eq!(look(&b, task)["status"], "working");
+    }
+    fs::write(&file, "").expect("the folder is ours");
+    eventually("the task has ended", || (look(&b, &ends)["status"] == "completed").then_some(()));
+
+    a.process().signal(Signal::KILL);
+    a.process().exit();
+    assert_eq!(look(&b, &ends)["result"]["content"][0]["text"], "it is there");
+    let failed =
+        eventually("the lease has run out", || Some(look(&b, &stays)).filter(|task| task["status"] != "working"));
+    assert_eq!(failed["status"], "failed", "{failed}");
+    assert_eq!(failed["error"]["data"]["protomcp/error"]["error_code"], "REPLICA_GONE", "{failed}");
+}
+
+/// Calls the tool, and returns the id of the task.
+fn begin(server: &Web, file: &Path) -> Value {
+    let meta = meta(&json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let answer = stateless(server, &json!({"name": "wait", "arguments": {"path": file}, "_meta": meta}));
+    assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+    answer["result"]["taskId"].clone()
+}
+
+/// A task as its client sees it.
+fn look(server: &Web, task: &Value) -> Value {
+    let meta = meta(&json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let params = json!({"taskId": task, "_meta": meta});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": params});
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tasks/get")];
+    let answer = server.send("POST", "/mcp", &headers, &request.to_string()).json();
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].clone()
 }
 
 /// A call without a session.

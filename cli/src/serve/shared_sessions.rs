@@ -8,7 +8,7 @@ use http::Uri;
 use http::uri::Authority;
 use protomcp_http::{Config, HttpReplicaClient, Replicas};
 use protomcp_redis::RedisStores;
-use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId, Stores};
+use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId, Stores, TaskLimits};
 use tokio::time::timeout;
 
 use crate::args::store::{Replica, Store};
@@ -22,6 +22,7 @@ const GRANT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct SharedSessions {
     keeper: Option<Arc<LeaseKeeper>>,
     stores: Option<Stores>,
+    shared: Option<RedisStores>,
 }
 
 impl SharedSessions {
@@ -31,8 +32,8 @@ impl SharedSessions {
         let stores = RedisStores::connect_with(&url, keys, options).await;
         let stores = stores.map_err(|error| Failure::failed(format!("the store of --store: {error}")))?;
         let (leases, node, terms) = (stores.leases(), NodeId::random(), LeaseTerms::default());
-        let notices = stores.notices(&node);
-        let local = Stores::new(node.clone()).with_leases(leases.clone()).with_notices(notices);
+        let (notices, tasks) = (stores.notices(&node), stores.tasks(&TaskLimits::default()));
+        let local = Stores::new(node.clone()).with_leases(leases.clone()).with_notices(notices).with_tasks(tasks);
         let (keeper, replicas) = match replica {
             None => (LeaseKeeper::start(leases, node, terms), None),
             Some(Replica { url, keys }) => {
@@ -51,7 +52,7 @@ impl SharedSessions {
         let mut config = config.with_leases(Arc::clone(&keeper));
         config.streams.event_store = Some(stores.events());
         let config = replicas.into_iter().fold(config, Config::with_replicas);
-        Ok((Self { keeper: Some(keeper), stores: Some(local) }, config))
+        Ok((Self { keeper: Some(keeper), stores: Some(local), shared: Some(stores) }, config))
     }
 
     /// The stores of the server behind the sessions, if it shares any.
@@ -59,8 +60,11 @@ impl SharedSessions {
         self.stores.clone()
     }
 
-    /// Lets the other servers take the sessions of this one over.
+    /// Lets the other servers take the sessions of this one over, and read the results of its tasks.
     pub(super) async fn leave(self) {
+        if let Some(stores) = self.shared {
+            stores.flush().await;
+        }
         if let Some(keeper) = self.keeper {
             keeper.resign().await;
         }

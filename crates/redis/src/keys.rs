@@ -9,6 +9,7 @@
 //! | `e:{S}` | hash | its sealed events by stream and number, so that a client's stream is read without the others |
 //! | `o:{S}` | list | the streams and numbers of its events, oldest first |
 //! | `q:{S}` | hash | requests without an answer: stream and tag, the sealed id |
+//! | `t:{T}` | string | the sealed record of a task |
 //!
 //! `sN` is the number of the last event of stream N, which has no end, and `nN` the number of the last one kept.
 //!
@@ -16,8 +17,8 @@
 //!
 //! Notices are sent on the channel `bus:D`. Channels do not belong to a database, so D is the number of the database.
 //!
-//! Each is preceded by the prefix of the store. S stands for the name of a session. The braces keep the keys of a
-//! session in one slot of a cluster, and the keys of the leases.
+//! Each is preceded by the prefix of the store. S stands for the name of a session, T for the one of a task. The braces
+//! keep the keys of a session in one slot of a cluster, and the keys of the leases.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -97,6 +98,10 @@ impl KeyNames {
         format!("{}bus:{database}", self.prefix)
     }
 
+    pub(crate) fn task(&self, task: &SessionName) -> String {
+        format!("{}t:{{{}}}", self.prefix, URL_SAFE_NO_PAD.encode(task.0))
+    }
+
     pub(crate) fn of(&self, session: &SessionName) -> SessionKeys {
         let (prefix, name) = (&self.prefix, URL_SAFE_NO_PAD.encode(session.0));
         let key = |kind: char| format!("{prefix}{kind}:{{{name}}}");
@@ -123,6 +128,8 @@ mod tests {
         let leases = KeyNames::new("pmcp:".to_owned()).leases_and_addresses();
         assert_eq!(leases, ["pmcp:{leases}", "pmcp:{leases}:urls"]);
         assert_eq!(KeyNames::new("tools:".to_owned()).bus(2), "tools:bus:2");
+        let task = KeyNames::new("pmcp:".to_owned()).task(&SessionName::of("abc"));
+        assert_eq!(task, "pmcp:t:{ungWv48Bz-pBQUDeXa4iIw}");
         assert_ne!(SessionName::of("abc"), SessionName::of("abd"));
     }
 }

@@ -17,6 +17,9 @@ mod silence;
 mod stores;
 mod stream_record;
 mod subscription;
+mod task_queue;
+mod task_writes;
+mod tasks;
 mod url;
 mod writes;
 
@@ -26,4 +29,5 @@ pub use leases::RedisLeases;
 pub use notices::RedisNotices;
 pub use seal::SealingKeys;
 pub use stores::{RedisStores, StoreOptions};
+pub use tasks::RedisTasks;
 pub use url::{StoreUrl, StoreUrlError};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_server::NodeId;
+use protomcp_server::{NodeId, TaskLimits};
 
 use crate::connect_error::ConnectError;
 use crate::connection::Connection;
@@ -12,6 +12,8 @@ use crate::keys::KeyNames;
 use crate::leases::{RedisLeases, expiry};
 use crate::notices::RedisNotices;
 use crate::seal::{Seal, SealingKeys};
+use crate::task_writes::TaskWrites;
+use crate::tasks::RedisTasks;
 use crate::url::StoreUrl;
 
 /// The time of a request to a store.
@@ -89,6 +91,7 @@ pub struct RedisStores {
     seal: Arc<Seal>,
     leases: Arc<RedisLeases>,
     events: Arc<RedisEvents>,
+    task_writes: Arc<TaskWrites>,
 }
 
 impl RedisStores {
@@ -116,8 +119,10 @@ impl RedisStores {
         let (names, seal) = (KeyNames::new(url.prefix.clone()), Arc::new(Seal::new(keys)));
         let limits = LogLimits { expiry: expiry(keep), events: events.into(), bytes };
         let leases = RedisLeases::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), keep);
+        let task_writes = TaskWrites::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal));
         let events = RedisEvents::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), limits);
-        Ok(Self { connection, names, seal, leases: Arc::new(leases), events: Arc::new(events) })
+        let (leases, events) = (Arc::new(leases), Arc::new(events));
+        Ok(Self { connection, names, seal, leases, events, task_writes })
     }
 
     /// The holders of sessions.
@@ -138,6 +143,17 @@ impl RedisStores {
     pub fn notices(&self, node: &NodeId) -> Arc<RedisNotices> {
         let (connection, seal) = (Arc::clone(&self.connection), Arc::clone(&self.seal));
         Arc::new(RedisNotices::new(connection, seal, &self.names, node))
+    }
+
+    /// The records of tasks, within these limits for the tasks of this process. A server has one of them.
+    #[must_use]
+    pub fn tasks(&self, limits: &TaskLimits) -> Arc<RedisTasks> {
+        Arc::new(RedisTasks::new(limits, Arc::clone(&self.task_writes)))
+    }
+
+    /// Waits until the store has the last changes of tasks, for as long as a request may take: for a process that ends.
+    pub async fn flush(&self) {
+        self.task_writes.flushed().await;
     }
 
     /// Succeeds if the store answers now. This takes no longer than a request.

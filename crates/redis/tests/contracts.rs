@@ -1,4 +1,4 @@
-//! The contracts of all traits.
+//! The contracts of leases, events and notices.
 
 use std::cell::Cell;
 

@@ -9,4 +9,5 @@ mod privacy;
 mod sentinel;
 mod server;
 mod sharing;
+mod tasks;
 mod tls;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use protomcp_http::{Entry, EventKey, EventStore, Replayed, Write};
 use protomcp_redis::RedisStores;
-use protomcp_server::{Claim, ClientInfo, FencingToken, LeaseStore, Owner, SessionSnapshot, SessionState};
+use protomcp_server::{Claim, ClientInfo, FencingToken, LeaseStore, Owner, SessionSnapshot, SessionState, TaskStore};
 use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion, RawJson, RequestId};
 
 use crate::server::{LONG, RedisServer, connect, lease};
+use crate::tasks;
 
 const SESSION: &str = "hunter2-session";
 
@@ -60,6 +61,11 @@ async fn fill(stores: &RedisStores) {
     append(stores, EventKey { session: SESSION, stream: 1, number: 0 }, Entry::Opened { requests: &[&request] }).await;
     append(stores, EventKey { session: SESSION, stream: 1, number: 1 }, Entry::Event { event: &event, answers: None })
         .await;
+    let task = tasks::task_for("hunter2-task", "hunter2-principal", LONG);
+    let kept = tasks::tasks(stores);
+    assert_eq!(kept.insert(task.clone()).await, Ok(Some(vec![])));
+    kept.update(tasks::ended(task, "hunter2-result"));
+    stores.flush().await;
 }
 
 #[tokio::test]
@@ -68,7 +74,7 @@ async fn a_store_shows_neither_ids_nor_contents() {
     let stores = connect(&server, "secret").await;
     fill(&stores).await;
     let keys = server.keys();
-    assert_eq!(keys.len(), 7, "leases, addresses, session, log, events, requests and order: {keys:?}");
+    assert_eq!(keys.len(), 8, "leases, addresses, session, log, events, requests, order and task: {keys:?}");
     let values: Vec<Vec<u8>> = keys.iter().map(|key| server.ask(&["DUMP", key])).collect();
     let has = |text: &str| {
         let is_in = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
@@ -99,7 +105,7 @@ async fn stores_with_a_prefix_share_nothing() {
     fill(&other).await;
     assert!(server.keys().iter().all(|key| key.starts_with("tools:")), "{:?}", server.keys());
     fill(&stores).await;
-    assert_eq!(server.keys().len(), 14);
+    assert_eq!(server.keys().len(), 16);
 }
 
 /// A value is bound to its key, and the prefix is a part of it.

@@ -18,7 +18,6 @@ use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
 use crate::records::overload;
 use crate::records::store_error::StoreError;
-use crate::records::store_future::StoreFuture;
 use crate::records::stores::Stores;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskStore;
@@ -115,29 +114,31 @@ impl KeptTasks {
     }
 
     /// The record of a task. One that should run in this process and does not is not found.
-    pub(crate) fn find(self: &Arc<Self>, id: &str, key: TaskKey) -> StoreFuture<'static, Option<TaskRecord>> {
+    pub(crate) fn find(self: &Arc<Self>, id: &str, key: TaskKey) -> StoreAnswer<'static, Option<TaskRecord>> {
         let (tasks, id) = (Arc::clone(self), id.to_owned());
         Box::pin(async move {
-            let record = tasks.store.find(&id, &key).await?;
+            let Some(record) = tasks.store.find(&id, &key).await? else { return Ok(None) };
             if record.node == tasks.node && record.state.is_running() {
-                return None;
+                return Ok(None);
             }
             let gone = tasks.gone(std::slice::from_ref(&record)).await;
             if gone.is_empty() {
-                return Some(record);
+                return Ok(Some(record));
             }
-            tasks.store.find(&id, &key).await.map(|record| without(&gone, record))
+            let found = tasks.store.find(&id, &key).await?;
+            Ok(found.map(|record| without(&gone, record)))
         })
     }
 
     /// The records of all tasks with a key, oldest first.
-    pub(crate) async fn list(&self, key: &TaskKey) -> Vec<TaskRecord> {
-        let records = self.store.list(key).await;
+    pub(crate) async fn list(&self, key: &TaskKey) -> Result<Vec<TaskRecord>, StoreError> {
+        let records = self.store.list(key).await?;
         let gone = self.gone(&records).await;
         if gone.is_empty() {
-            return records;
+            return Ok(records);
         }
-        self.store.list(key).await.into_iter().map(|record| without(&gone, record)).collect()
+        let found = self.store.list(key).await?;
+        Ok(found.into_iter().map(|record| without(&gone, record)).collect())
     }
 
     /// The processes that should run some of these tasks and have ended. Their records are then read again: a process

@@ -24,38 +24,38 @@ pub async fn task_store(store: &dyn TaskStore) {
         assert_eq!(store.insert(record(id, key)).await, Ok(Some(vec![])), "there is room");
     }
     for (id, key) in ["1", "2", "3", "4"].into_iter().zip(&keys) {
-        let found = store.find(id, key).await.expect("it is kept");
+        let found = find(store, id, key).await.expect("it is kept");
         assert_eq!((found.id(), &found.key, found.state.is_running()), (id, key, true));
     }
     for key in [TaskKey::Principal(None), TaskKey::Principal(Some("bob".into())), session.clone()] {
-        assert!(store.find("1", &key).await.is_none(), "the key of another");
+        assert!(find(store, "1", &key).await.is_none(), "the key of another");
     }
     let other_node = TaskKey::Session(NodeId::new("b"), SessionId::new(1));
-    assert!(store.find("3", &other_node).await.is_none(), "sessions of two processes have the same numbers");
-    assert_eq!(ids(&store.list(&ann).await), ["1", "4"], "oldest first");
-    assert!(store.list(&other_node).await.is_empty());
+    assert!(find(store, "3", &other_node).await.is_none(), "sessions of two processes have the same numbers");
+    assert_eq!(ids(&list(store, &ann).await), ["1", "4"], "oldest first");
+    assert!(list(store, &other_node).await.is_empty());
 
     let mut changed = record("1", &ann);
     changed.state.set_message("half", SystemTime::now());
     assert_eq!(store.update(changed), TaskUpdate::Kept { evicted: vec![] });
     assert_eq!(
-        store.find("1", &ann).await.and_then(|found| found.state.message().map(str::to_owned)).as_deref(),
+        find(store, "1", &ann).await.and_then(|found| found.state.message().map(str::to_owned)).as_deref(),
         Some("half")
     );
     let mut ended = record("4", &ann);
     ended.size = 4;
     ended.state.end(Ok(CallToolResult::text("done").into()), SystemTime::now());
     assert_eq!(store.update(ended), TaskUpdate::Kept { evicted: vec![] });
-    let ended = store.find("4", &ann).await.expect("an ended task is kept");
+    let ended = find(store, "4", &ann).await.expect("an ended task is kept");
     assert!(!ended.state.is_running() && ended.state.outcome().is_some_and(Result::is_ok) && ended.size == 4);
 
     store.remove("1");
     store.remove("1");
-    assert!(store.find("1", &ann).await.is_none());
+    assert!(find(store, "1", &ann).await.is_none());
     assert_eq!(store.update(record("1", &ann)), TaskUpdate::Kept { evicted: vec![] });
-    assert!(store.find("1", &ann).await.is_none(), "a change does not bring a task back");
-    assert_eq!(ids(&store.list(&ann).await), ["4"]);
-    assert!(store.find("3", &session).await.is_some());
+    assert!(find(store, "1", &ann).await.is_none(), "a change does not bring a task back");
+    assert_eq!(ids(&list(store, &ann).await), ["4"]);
+    assert!(find(store, "3", &session).await.is_some());
     writes_keep_their_order(store, &session).await;
 }
 
@@ -66,17 +66,25 @@ async fn writes_keep_their_order(store: &dyn TaskStore, key: &TaskKey) {
     changed.state.set_message("half", SystemTime::now());
     assert_eq!(store.update(changed), TaskUpdate::Kept { evicted: vec![] });
     assert_eq!(inserted.await, Ok(Some(vec![])), "there is room");
-    let found = store.find("5", key).await.expect("it is kept");
+    let found = find(store, "5", key).await.expect("it is kept");
     assert_eq!(found.state.message(), Some("half"), "a change follows the insertion");
 
     drop(store.insert(record("6", key)));
     store.remove("6");
-    assert!(store.find("6", key).await.is_none(), "the task is removed without the answer to its insertion");
+    assert!(find(store, "6", key).await.is_none(), "the task is removed without the answer to its insertion");
     let inserted = store.insert(record("6", key));
     store.remove("6");
     // It has been there, or has not.
     let _ = inserted.await;
-    assert!(store.find("6", key).await.is_none(), "a removal follows the insertion");
+    assert!(find(store, "6", key).await.is_none(), "a removal follows the insertion");
+}
+
+async fn find(store: &dyn TaskStore, id: &str, key: &TaskKey) -> Option<TaskRecord> {
+    store.find(id, key).await.expect("the store answers")
+}
+
+async fn list(store: &dyn TaskStore, key: &TaskKey) -> Vec<TaskRecord> {
+    store.list(key).await.expect("the store answers")
 }
 
 fn record(id: &str, key: &TaskKey) -> TaskRecord {

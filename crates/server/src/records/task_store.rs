@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::records::clock::now;
 use crate::records::lease_store::StoreAnswer;
-use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_table::{TaskBounds, TaskTable};
 use crate::records::task_update::TaskUpdate;
@@ -40,11 +39,11 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// processes share both, the process that gets the notice reads the end: the notice follows the write.
     fn update(&self, task: TaskRecord) -> TaskUpdate;
 
-    /// The task with this id, if it is kept and this is its key.
-    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>>;
+    /// The task with this id, if it is kept and this is its key. After an error the caller is told to ask again.
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreAnswer<'a, Option<TaskRecord>>;
 
-    /// The tasks with this key, oldest first.
-    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>>;
+    /// The tasks with this key, oldest first. Only sessions list their tasks.
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreAnswer<'a, Vec<TaskRecord>>;
 
     /// Enters that a task is forgotten.
     fn remove(&self, id: &str);
@@ -91,12 +90,12 @@ impl TaskStore for MemoryTaskStore {
         self.table(&task.key).update(task)
     }
 
-    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>> {
-        Box::pin(ready(self.table(key).find(id, key, now())))
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreAnswer<'a, Option<TaskRecord>> {
+        Box::pin(ready(Ok(self.table(key).find(id, key, now()))))
     }
 
-    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>> {
-        Box::pin(ready(self.table(key).list(key, now())))
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreAnswer<'a, Vec<TaskRecord>> {
+        Box::pin(ready(Ok(self.table(key).list(key, now()))))
     }
 
     fn remove(&self, id: &str) {

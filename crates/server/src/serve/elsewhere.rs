@@ -69,7 +69,7 @@ impl ServerHandle {
         }
         let (sessions, leases) = (self.clone(), Arc::clone(leases));
         Some(Box::pin(async move {
-            let record = timeout(WAIT_LIMIT, sessions.tasks().find(&id, key)).await.ok()??;
+            let record = timeout(WAIT_LIMIT, sessions.tasks().find(&id, key)).await.ok()?.ok()??;
             let is_for_there = record.node != *sessions.node() && (has_own_only || record.state.is_running());
             if is_for_there { find(&leases, |node| *node == record.node).await } else { None }
         }))

@@ -103,14 +103,15 @@ fn known(sessions: &ServerHandle, peer: &Peer, ids: Vec<String>) -> StoreFuture<
     let (sessions, key) = (sessions.clone(), key(peer));
     Box::pin(async move {
         let found = join_all(ids.iter().map(|id| find(&sessions, id, &key))).await;
-        ids.into_iter().zip(found).filter_map(|(id, found)| found.map(|_| id)).collect()
+        // Without an answer a task may exist.
+        ids.into_iter().zip(found).filter_map(|(id, found)| (!matches!(found, Ok(None))).then_some(id)).collect()
     })
 }
 
 /// The status of a task that the peer began.
 fn view(sessions: &ServerHandle, peer: &Peer, id: &str) -> StoreFuture<'static, Option<TaskView>> {
     let (sessions, key, id) = (sessions.clone(), key(peer), id.to_owned());
-    Box::pin(async move { find(&sessions, &id, &key).await?.view() })
+    Box::pin(async move { find(&sessions, &id, &key).await.ok()??.view() })
 }
 
 /// The status of a task that has changed, for its listeners; a resource has none. `None`: the store is asked, and the
@@ -138,12 +139,11 @@ pub(super) fn changed(
 pub(super) fn answer(sessions: &ServerHandle, peer: &Peer, request: TaskRequest) -> StoreFuture<'static, TaskReply> {
     let (sessions, key) = (sessions.clone(), key(peer));
     Box::pin(async move {
-        let Some(found) = find(&sessions, request.task_id(), &key).await else {
-            return Err(ErrorObject::invalid_params(format!("unknown task {:?}", request.task_id())));
-        };
-        match found {
-            Found::Running(task) => carry_out(&task, request),
-            Found::Kept(record) => carry_out_kept(&sessions, &record, &request),
+        match find(&sessions, request.task_id(), &key).await {
+            Ok(Some(Found::Running(task))) => carry_out(&task, request),
+            Ok(Some(Found::Kept(record))) => carry_out_kept(&sessions, &record, &request),
+            Ok(None) => Err(ErrorObject::invalid_params(format!("unknown task {:?}", request.task_id()))),
+            Err(_) => Err(overload::no_task_store()),
         }
     })
 }
@@ -165,17 +165,17 @@ impl Found {
     }
 }
 
-async fn find(sessions: &ServerHandle, id: &str, key: &TaskKey) -> Option<Found> {
+async fn find(sessions: &ServerHandle, id: &str, key: &TaskKey) -> Result<Option<Found>, StoreError> {
     if let Some(TaskCall::Stateless(task)) = sessions.tasks().call(id, key, now()) {
-        return Some(Found::Running(task));
+        return Ok(Some(Found::Running(task)));
     }
     let found = tokio::time::timeout(WAIT_LIMIT, sessions.tasks().find(id, key.clone())).await;
     let Ok(record) = found else {
         tracing::warn!("the store of tasks has not answered within {WAIT_LIMIT:?}");
-        return None;
+        return Err(StoreError::Unavailable);
     };
     let may_be_served = |record: &TaskRecord| record.node == *sessions.node() || !sessions.has_own_tasks_only();
-    record.filter(may_be_served).map(|record| Found::Kept(Box::new(record)))
+    Ok(record?.filter(may_be_served).map(|record| Found::Kept(Box::new(record))))
 }
 
 fn carry_out(task: &StatelessTask, request: TaskRequest) -> TaskReply {

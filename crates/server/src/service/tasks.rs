@@ -178,6 +178,7 @@ impl Tasks {
         match request.cursor.as_deref() {
             None | Some("") => {
                 let records = self.0.tasks().list(&self.key(context.session())).await;
+                let records = records.map_err(|_| overload::no_task_store())?;
                 let now_or_kept = |record: &TaskRecord| {
                     self.running(record.id(), context).map_or_else(|| record.task(), |task| task.task())
                 };
@@ -249,7 +250,7 @@ impl Tasks {
     /// The record of a task of the session that has ended.
     async fn find(&self, id: &str, context: &Context) -> Result<TaskRecord, ErrorObject> {
         let found = self.0.tasks().find(id, self.key(context.session())).await;
-        found.ok_or_else(|| unknown(id))
+        found.map_err(|_| overload::no_task_store())?.ok_or_else(|| unknown(id))
     }
 
     fn key(&self, session: SessionId) -> TaskKey {

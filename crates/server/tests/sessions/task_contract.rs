@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use protomcp_server::contract::task_store;
-use protomcp_server::{MemoryTaskStore, StoreAnswer, StoreFuture, TaskKey, TaskRecord, TaskStore, TaskUpdate};
+use protomcp_server::{MemoryTaskStore, StoreAnswer, TaskKey, TaskRecord, TaskStore, TaskUpdate};
 use protomcp_testing::run_paused;
 
 use super::task_store::Shared;
@@ -61,20 +61,20 @@ impl TaskStore for Faulty {
         self.store.update(task)
     }
 
-    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>> {
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreAnswer<'a, Option<TaskRecord>> {
         if self.fault == Fault::IgnoresKeys {
-            return Box::pin(async move { self.store.read().into_iter().find(|record| record.id() == id) });
+            return Box::pin(async move { Ok(self.store.read().into_iter().find(|record| record.id() == id)) });
         }
         self.store.find(id, key)
     }
 
-    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>> {
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreAnswer<'a, Vec<TaskRecord>> {
         Box::pin(async move {
-            let mut tasks = self.store.list(key).await;
+            let mut tasks = self.store.list(key).await?;
             if self.fault == Fault::ListsBackwards {
                 tasks.reverse();
             }
-            tasks
+            Ok(tasks)
         })
     }
 

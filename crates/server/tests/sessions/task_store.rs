@@ -1,14 +1,13 @@
 //! A store of tasks of the test's own, which keeps records as text and is shared by two servers.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{
     Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Router, Server, ServerHandle, ServerInfo,
-    SessionNotice, StoreAnswer, StoreError, StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore,
-    TaskUpdate, Tasks,
+    SessionNotice, StoreAnswer, StoreError, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
 };
 use protomcp_testing::run_paused;
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
@@ -27,6 +26,8 @@ pub(crate) struct Shared {
     inserts: Mutex<VecDeque<(u64, Insert)>>,
     /// Has no room for results.
     is_narrow: bool,
+    /// Answers no question.
+    is_away: AtomicBool,
 }
 
 /// The answer to an insertion.
@@ -104,17 +105,23 @@ impl TaskStore for Shared {
         TaskUpdate::Kept { evicted: Vec::new() }
     }
 
-    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>> {
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreAnswer<'a, Option<TaskRecord>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.read().into_iter().find(|record| record.id() == id && record.key == *key)
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable);
+            }
+            Ok(self.read().into_iter().find(|record| record.id() == id && record.key == *key))
         })
     }
 
-    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>> {
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreAnswer<'a, Vec<TaskRecord>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.read().into_iter().filter(|record| record.key == *key).collect()
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable);
+            }
+            Ok(self.read().into_iter().filter(|record| record.key == *key).collect())
         })
     }
 
@@ -201,6 +208,23 @@ fn a_request_listens_to_a_task_of_another_process() {
         b.server.handle().deliver(&Audience::Everyone, SessionNotice::TaskChanged(id));
         let notice: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();
         assert_eq!((&notice["params"]["taskId"], &notice["params"]["status"]), (&json!(id), &json!("completed")));
+    });
+}
+
+#[test]
+fn a_task_is_not_unknown_while_its_store_is_away() {
+    run_paused(async {
+        let store = Arc::new(Shared::default());
+        let (a, b) = (server("a", &store), server("b", &store));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let id = begin(&mut here, "task 100").await;
+        store.is_away.store(true, Ordering::Relaxed);
+        let refused = ask(&mut there, "tasks/get", &json!({"taskId": id})).await;
+        let error = &refused["error"]["data"]["protomcp/error"];
+        assert_eq!((&error["error_code"], &error["retryable"]), (&json!("OVERLOADED"), &json!(true)), "{refused}");
+        assert_eq!(look(&mut here, &id).await["status"], "working", "the process that runs it knows it");
+        store.is_away.store(false, Ordering::Relaxed);
+        assert_eq!(look(&mut there, &id).await["status"], "working");
     });
 }
 
