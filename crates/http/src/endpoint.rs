@@ -202,8 +202,9 @@ impl Endpoint {
 
     /// Takes a request that another process hands on, and its caller.
     pub(crate) fn take(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        let lease = self.config.leases.as_ref().and_then(|keeper| keeper.holder());
         let taken = match &self.config.replicas {
-            Some(replicas) => replicas.take(self.sessions.node(), parts),
+            Some(replicas) => replicas.take(lease.as_ref(), parts),
             None => Err(HopRefusal::NotConfigured),
         };
         match taken {

@@ -1,15 +1,15 @@
-//! The header of a request that one process of a server hands on to another one: signed, for this request and this
-//! process, and with the caller whom the first process has authenticated.
+//! The header of a request that one process of a server hands on to another one: signed, for this request and the lease
+//! of that process, and with the caller whom the first process has authenticated.
 //!
 //! ```text
 //! Protomcp-Hop: v1.base64url(fields).base64url(signature)
 //!
-//! fields     JSON: the name of the receiver, the expiry, a nonce, the SHA-256 of the body, the caller
+//! fields     JSON: the receiver and the number of its lease, the expiry, a nonce, the SHA-256 of the body, the caller
 //! signature  HMAC-SHA-256 of method, target, session, version, last event and fields, each after its length
 //! ```
 //!
 //! The signature is checked before the fields are read, and before the body arrives: the digest of the body is a field. A
-//! receiver takes a header once ([`nonces`]).
+//! receiver takes a header once ([`nonces`]), and has forgotten that when it is started again: then it has another lease.
 
 pub(crate) mod caller;
 pub(crate) mod nonces;
@@ -24,7 +24,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, StatusCode};
-use protomcp_server::{KeyFileError, NodeId, SealingSecret};
+use protomcp_server::{KeyFileError, LeaseName, NodeId, SealingSecret};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -86,8 +86,8 @@ impl fmt::Debug for HopKeys {
 /// The fields of the header.
 #[derive(Debug, Clone)]
 pub(crate) struct Hop {
-    /// The process that may take the request.
-    pub(crate) to: NodeId,
+    /// The lease of the process that may take the request.
+    pub(crate) to: LeaseName,
     /// In seconds since 1970.
     pub(crate) expires: u64,
     pub(crate) nonce: u128,
@@ -146,11 +146,16 @@ impl HopRefusal {
 }
 
 impl Hop {
-    /// For a request with this body, to this process.
+    /// For a request with this body, to the process with this lease.
     ///
     /// # Errors
     /// When the system has no randomness.
-    pub(crate) fn new(to: NodeId, caller: HopCaller, body: &[u8], now: SystemTime) -> Result<Self, getrandom::Error> {
+    pub(crate) fn new(
+        to: LeaseName,
+        caller: HopCaller,
+        body: &[u8],
+        now: SystemTime,
+    ) -> Result<Self, getrandom::Error> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce)?;
         let nonce = u128::from_be_bytes(nonce);
@@ -190,8 +195,8 @@ impl Hop {
         Self::from_json(&fields).ok_or(HopRefusal::Malformed)
     }
 
-    /// Succeeds if the process with this name may take the request now.
-    pub(crate) fn check(&self, own: &NodeId, now: SystemTime) -> Result<(), HopRefusal> {
+    /// Succeeds if the process with this lease may take the request now.
+    pub(crate) fn check(&self, own: &LeaseName, now: SystemTime) -> Result<(), HopRefusal> {
         if self.to != *own {
             return Err(HopRefusal::Misdirected);
         }
@@ -206,7 +211,8 @@ impl Hop {
 
     fn to_json(&self) -> Value {
         json!({
-            "to": self.to.as_str(),
+            "to": self.to.node.as_str(),
+            "lease": self.to.number,
             "exp": self.expires,
             "nonce": format!("{:032x}", self.nonce),
             "body": URL_SAFE_NO_PAD.encode(self.body),
@@ -217,7 +223,7 @@ impl Hop {
     fn from_json(fields: &Value) -> Option<Self> {
         let text = |name: &str| fields.get(name)?.as_str();
         Some(Self {
-            to: NodeId::new(text("to")?),
+            to: LeaseName { node: NodeId::new(text("to")?), number: fields.get("lease")?.as_u64()? },
             expires: fields.get("exp")?.as_u64()?,
             nonce: u128::from_str_radix(text("nonce")?, 16).ok()?,
             body: URL_SAFE_NO_PAD.decode(text("body")?).ok()?.try_into().ok()?,

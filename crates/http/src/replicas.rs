@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
 use protomcp_fair::{Budget, LeftOut, LogRate, Reservation};
-use protomcp_server::{LeaseKeeper, LeaseName, NodeId};
+use protomcp_server::{LeaseKeeper, LeaseName};
 use tokio::time::{Instant, timeout};
 
 use crate::box_body::BoxBody;
@@ -103,10 +103,11 @@ impl Replicas {
         self
     }
 
-    /// Takes a request that another process has handed on to the process with this name.
-    pub(crate) fn take(&self, own: &NodeId, head: &Parts) -> Result<Hop, HopRefusal> {
+    /// Takes a request that another process has handed on to the process with this lease; `None`: it has none now, and
+    /// the other process looks for its next one.
+    pub(crate) fn take(&self, own: Option<&LeaseName>, head: &Parts) -> Result<Hop, HopRefusal> {
         let (hop, now) = (Hop::read(&self.keys, head)?, SystemTime::now());
-        hop.check(own, now)?;
+        hop.check(own.ok_or(HopRefusal::Misdirected)?, now)?;
         self.nonces.enter(hop.nonce, hop.expires, seconds(now))?;
         Ok(hop)
     }
@@ -118,7 +119,7 @@ impl Replicas {
             return HandedOn::NotSent;
         };
         let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
-        let Some(request) = self.request(&address, &to.node, head, body) else { return HandedOn::NotSent };
+        let Some(request) = self.request(&address, to, head, body) else { return HandedOn::NotSent };
         let answer = timeout(self.time_limit, self.client.send(request)).await;
         let answer = answer.unwrap_or_else(|_| {
             let why = format!("no head of a response within {:?}", self.time_limit);
@@ -177,7 +178,7 @@ impl Replicas {
     }
 
     /// The request as it is handed on.
-    fn request(&self, address: &Uri, to: &NodeId, head: &Parts, body: &Bytes) -> Option<Request<Bytes>> {
+    fn request(&self, address: &Uri, to: &LeaseName, head: &Parts, body: &Bytes) -> Option<Request<Bytes>> {
         let hop = Hop::new(to.clone(), HopCaller::of(head), body, SystemTime::now());
         let hop = hop.inspect_err(|error| tracing::error!("a request is not handed on: {error}")).ok()?;
         let Some(value) = hop.write(&self.keys, head) else {

@@ -21,7 +21,7 @@ fn head() -> Parts {
 }
 
 fn hop(to: &str, caller: HopCaller) -> Hop {
-    Hop::new(NodeId::new(to), caller, BODY, SystemTime::now()).unwrap()
+    Hop::new(LeaseName::first(NodeId::new(to)), caller, BODY, SystemTime::now()).unwrap()
 }
 
 /// The head of a request with the header.
@@ -101,8 +101,8 @@ fn a_header_that_was_changed_is_refused() {
 
 #[test]
 fn a_header_is_for_one_process_and_a_short_time() {
-    let (now, own) = (SystemTime::now(), NodeId::new("b"));
-    let hop = |to: &str, expires: u64| Hop { to: NodeId::new(to), expires, ..hop(to, HopCaller::default()) };
+    let (now, own) = (SystemTime::now(), LeaseName::first(NodeId::new("b")));
+    let hop = |to: &str, expires: u64| Hop { expires, ..hop(to, HopCaller::default()) };
     let at = seconds(now);
     for (hop, expected) in [
         (hop("b", at + LIFETIME.as_secs()), Ok(())),
@@ -113,6 +113,8 @@ fn a_header_is_for_one_process_and_a_short_time() {
         (hop("b", at + MAX_AHEAD.as_secs() + 1), Err(HopRefusal::TooFarAhead)),
         (hop("b", u64::MAX), Err(HopRefusal::TooFarAhead)),
         (hop("a", at + LIFETIME.as_secs()), Err(HopRefusal::Misdirected)),
+        // The process was started again, and has forgotten the headers that it has taken.
+        (Hop { to: own.successor(), ..hop("b", at) }, Err(HopRefusal::Misdirected)),
     ] {
         assert_eq!(hop.check(&own, now), expected, "{hop:?}");
     }
