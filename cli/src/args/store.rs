@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::Uri;
-use protomcp_http::HopKeys;
+use protomcp_http::{HopKeys, Replicas};
 use protomcp_redis::{SealingKeys, StoreOptions, StoreUrl};
 use protomcp_server::KeyFileError;
 
@@ -49,6 +49,11 @@ impl Store {
         let replica = replica.map(uri).transpose()?.zip(hop_keys).map(|(url, keys)| Replica { url, keys });
         let options = StoreOptions::default().with_keep(session_idle.saturating_add(MARGIN));
         Ok(Self { url, keys, options, replica })
+    }
+
+    /// The most open files that it needs in addition to the ones of other servers.
+    pub(crate) fn open_files(&self) -> u64 {
+        self.replica.as_ref().map_or(0, |_| Replicas::OPEN_FILES)
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::args::http::HttpOptions;
 use crate::args::options::Source;
+use crate::args::store::Store;
 use crate::args::tls::TlsFiles;
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
@@ -163,7 +164,8 @@ impl Front {
         let url = carriers::url(http.protocols, url);
         let mut config = ListenerConfig::default().with_drain_timeout(tool.limits.drain_timeout + CLOSE_TIMEOUT);
         // Before the tool process starts, which gets the original limit.
-        if let Err(error) = open_files::raise(config.open_files()) {
+        let of_store = http.store.as_ref().map_or(0, Store::open_files);
+        if let Err(error) = open_files::raise(config.open_files().saturating_add(of_store)) {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
         // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.

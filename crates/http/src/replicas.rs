@@ -29,7 +29,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The most requests that are handed on at the same time, their streams included. Each has a connection. Callers share
 /// them.
-const MAX_UNDER_WAY: usize = 1024;
+const MAX_UNDER_WAY: usize = 1_024;
 
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 1024;
@@ -79,6 +79,9 @@ pub(crate) enum HandedOn {
 }
 
 impl Replicas {
+    /// The most open files that handing on needs: a connection for each request, and for each answer that has ended.
+    pub const OPEN_FILES: u64 = 2 * MAX_UNDER_WAY as u64;
+
     /// Hands requests on with this client, and signs and verifies them with these keys.
     #[must_use]
     pub fn new(client: Arc<dyn ReplicaClient>, keys: HopKeys) -> Self {
