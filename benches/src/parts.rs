@@ -15,6 +15,7 @@ pub mod results;
 pub mod sessions;
 pub mod start;
 pub mod stdio;
+pub mod store;
 
 use crate::bench::{Bench, Outcome};
 use crate::measurement::Measurement;
@@ -44,7 +45,7 @@ pub enum Turn {
 }
 
 /// All parts, in the order of a round.
-pub const PARTS: [Part; 19] = [
+pub const PARTS: [Part; 20] = [
     Part { name: start::PART, turn: Turn::Each, round: start::round },
     Part { name: stdio::PART, turn: Turn::Each, round: stdio::round },
     Part { name: stdio::PINNED, turn: Turn::Each, round: stdio::pinned_round },
@@ -58,6 +59,7 @@ pub const PARTS: [Part; 19] = [
     Part { name: protocols::PART, turn: Turn::Each, round: protocols::round },
     Part { name: clients::PART, turn: Turn::Each, round: clients::round },
     Part { name: sessions::PART, turn: Turn::Once, round: sessions::round },
+    Part { name: store::PART, turn: Turn::EachIfNamed, round: store::round },
     Part { name: load::PART, turn: Turn::OnceIfNamed, round: load::round },
     Part { name: overload::PART, turn: Turn::OnceIfNamed, round: overload::round },
     Part { name: curves::TOOLS, turn: Turn::EachIfNamed, round: curves::tools_round },
