@@ -67,18 +67,46 @@ fn an_app_in_a_browser_calls_tools_and_draws_a_chart() {
     assert_is_the_app(&visitor.visit(&server, &screenshot));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_app_is_served_by_the_library_alone() {
-    let (visitor, sandbox) = (Visitor::start(), Sandbox::new());
+/// Serves the app with the library, without `pmcp`. Returns its URL.
+async fn serve(config: Config) -> String {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sdk/examples/app.html");
     let registry = app::weather(page.into()).expect("its definitions are valid");
-    let service = StreamableHttp::new(registry.server(), Config::default().allow_origin(&visitor.origin));
+    let service = StreamableHttp::new(registry.server(), config);
     let listener = Listener::bind("127.0.0.1:0").await.expect("a port is free");
     let server = format!("http://localhost:{}/mcp", listener.local_addr().expect("it is bound").port());
     tokio::spawn(async move { protomcp_http::serve(listener, Routes::new(service)).await });
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_app_is_served_by_the_library_alone() {
+    let (visitor, sandbox) = (Visitor::start(), Sandbox::new());
+    let server = serve(Config::default().allow_origin(&visitor.origin)).await;
     let screenshot = sandbox.path("app.png");
     let seen = tokio::task::spawn_blocking(move || visitor.visit(&server, &screenshot)).await.expect("it ends");
     assert_is_the_app(&seen);
+}
+
+/// The page of `pmcp` for a server that `pmcp` does not run: the app has a frame without an origin, and calls a tool.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_of_the_library_is_used_in_the_playground() {
+    let server = serve(Config::default()).await;
+    let seen = tokio::task::spawn_blocking(move || {
+        let sandbox = Sandbox::new();
+        let launch = sandbox.pmcp(&["playground", &server, "--port", "0"]);
+        let web = Web::launch_until(sandbox, launch, "in the playground");
+        let log = web.process().stderr();
+        let url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL");
+        let visit = concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/app.mjs");
+        let mut node = Command::new("node");
+        let output = node.args([visit, url]).env("BROWSER", peers().join("browser/node_modules")).output();
+        let output = output.expect("node is installed by scripts/setup");
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{said}{}", web.process().stderr()))
+    });
+    let seen = seen.await.expect("it ends");
+    assert_eq!(seen["shown"], json!(["Ulm, day 0: 21 °C", "Ulm, day 1: 20 °C"]), "{seen}");
+    assert_eq!(seen["bars"], json!([63, 60]), "three pixels for each degree");
 }
 
 const PYTHON: &str = "
