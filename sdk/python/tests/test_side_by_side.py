@@ -96,6 +96,12 @@ SCRIPTS: dict[str, list[Step]] = {
         {"call": "visit", "with": {"name": "Ann"}},
         {"call": "visit", "with": {"name": "Bob", "stay": 1}},
     ],
+    "refunds": [
+        {"tools": True},
+        {"call": "find", "with": {"number": 7}},
+        {"resources": True},
+        {"read": "skill://refunds/SKILL.md"},
+    ],
     "logs": [{"tools": True}, {"log": "import", "with": {"rows": 200}, "messages": 2}],
 }
 
