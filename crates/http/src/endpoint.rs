@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::config::limits::HttpLimits;
 use crate::events::{EventSource, Events};
 use crate::guard::Guard;
-use crate::hop::{HopRefusal, has_digest};
+use crate::hop::HopRefusal;
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
 use crate::metrics::Metrics;
@@ -226,13 +226,13 @@ impl Endpoint {
     }
 
     /// Checks that another process has handed on a request with this body, if it has.
-    pub(crate) fn check_body(&self, parts: &Parts, body: &[u8]) -> Result<(), Refusal> {
-        match parts.extensions.get::<Taken>() {
-            Some(taken) if !has_digest(body, &taken.body) => {
-                Err(auth::refuse_hop(&self.config, parts, HopRefusal::OtherBody))
-            }
-            Some(_) | None => Ok(()),
+    pub(crate) async fn check_body(&self, parts: &Parts, body: &Bytes) -> Result<(), Refusal> {
+        let Some(taken) = parts.extensions.get::<Taken>() else { return Ok(()) };
+        let Some(replicas) = &self.config.replicas else { return Ok(()) };
+        if replicas.digest(&Caller::of(parts).owner(), body).await == taken.body {
+            return Ok(());
         }
+        Err(auth::refuse_hop(&self.config, parts, HopRefusal::OtherBody))
     }
 
     /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and

@@ -146,20 +146,20 @@ impl HopRefusal {
 }
 
 impl Hop {
-    /// For a request with this body, to the process with this lease.
+    /// For a request whose body has this digest, to the process with this lease.
     ///
     /// # Errors
     /// When the system has no randomness.
     pub(crate) fn new(
         to: LeaseName,
         caller: HopCaller,
-        body: &[u8],
+        body: [u8; 32],
         now: SystemTime,
     ) -> Result<Self, getrandom::Error> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce)?;
         let nonce = u128::from_be_bytes(nonce);
-        Ok(Self { to, expires: seconds(now + LIFETIME), nonce, body: Sha256::digest(body).into(), caller })
+        Ok(Self { to, expires: seconds(now + LIFETIME), nonce, body, caller })
     }
 
     /// The value of the header, for a request with this head; `None`: it would be too long.
@@ -232,10 +232,9 @@ impl Hop {
     }
 }
 
-/// True if a body has this digest. The digest is signed, and not a secret.
-pub(crate) fn has_digest(body: &[u8], digest: &[u8; 32]) -> bool {
-    let actual: [u8; 32] = Sha256::digest(body).into();
-    actual == *digest
+/// The SHA-256 of a body.
+pub(crate) fn digest(body: &[u8]) -> [u8; 32] {
+    Sha256::digest(body).into()
 }
 
 /// The seconds since 1970.

@@ -12,15 +12,15 @@ use http::header::{
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
-use protomcp_fair::{Budget, LeftOut, LogRate, Reservation};
-use protomcp_server::{LeaseKeeper, LeaseName};
+use protomcp_fair::{Budget, LeftOut, LogRate, Owner, Reservation};
+use protomcp_server::{LargeWork, LeaseKeeper, LeaseName};
 use tokio::time::{Instant, timeout};
 
 use crate::box_body::BoxBody;
 use crate::caller::Caller;
 use crate::hop::caller::HopCaller;
 use crate::hop::nonces::Nonces;
-use crate::hop::{CHALLENGE, HOP, Hop, HopKeys, HopRefusal, SIGNED, seconds};
+use crate::hop::{self, CHALLENGE, HOP, Hop, HopKeys, HopRefusal, SIGNED, seconds};
 use crate::known_holders::KnownHolders;
 use crate::replica_client::{ReplicaClient, ReplicaError};
 
@@ -33,6 +33,9 @@ const MAX_UNDER_WAY: usize = 1_024;
 
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 1024;
+
+/// The bytes of a large body: a digest of less takes less than a millisecond.
+const LARGE: usize = 256 * 1024;
 
 /// Headers of one connection (RFC 9110, section 7.6.1), the host of the receiver, and the page: the process that has
 /// the page as its client checks it.
@@ -65,6 +68,8 @@ pub struct Replicas {
     /// The requests that are handed on now, as bytes of a budget.
     under_way: Budget,
     failed_log: LogRate,
+    /// For the digests of large bodies.
+    large: LargeWork,
 }
 
 /// The outcome of handing a request on.
@@ -94,6 +99,7 @@ impl Replicas {
             holders: KnownHolders::default(),
             under_way: Budget::new(MAX_UNDER_WAY),
             failed_log: LogRate::default(),
+            large: LargeWork::default(),
         }
     }
 
@@ -117,12 +123,14 @@ impl Replicas {
 
     /// Hands a request on to the process with this lease. It is sent once.
     pub(crate) async fn hand_on(&self, keeper: &LeaseKeeper, to: &LeaseName, head: &Parts, body: &Bytes) -> HandedOn {
-        let Ok(slot) = self.under_way.reserve(&Caller::of(head).owner(), 1) else {
+        let owner = Caller::of(head).owner();
+        let Ok(slot) = self.under_way.reserve(&owner, 1) else {
             self.warn(to, &"has not got it: too many requests are handed on");
             return HandedOn::NotSent;
         };
         let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
-        let Some(request) = self.request(&address, to, head, body) else { return HandedOn::NotSent };
+        let digest = self.digest(&owner, body).await;
+        let Some(request) = self.request(&address, to, (head, body), digest) else { return HandedOn::NotSent };
         let answer = timeout(self.time_limit, self.client.send(request)).await;
         let answer = answer.unwrap_or_else(|_| {
             let why = format!("no head of a response within {:?}", self.time_limit);
@@ -142,6 +150,15 @@ impl Replicas {
                 if matches!(error, ReplicaError::NotSent(_)) { HandedOn::NotSent } else { HandedOn::Lost }
             }
         }
+    }
+
+    /// The digest of a body. A large one is read on another thread, because those of connections have no time for it.
+    pub(crate) async fn digest(&self, owner: &Owner, body: &Bytes) -> [u8; 32] {
+        if body.len() < LARGE {
+            return hop::digest(body);
+        }
+        let body = body.clone();
+        self.large.worker(owner.clone()).run(move || hop::digest(&body)).await
     }
 
     /// The outcome of a request whose header the other process has not accepted.
@@ -181,8 +198,14 @@ impl Replicas {
     }
 
     /// The request as it is handed on.
-    fn request(&self, address: &Uri, to: &LeaseName, head: &Parts, body: &Bytes) -> Option<Request<Bytes>> {
-        let hop = Hop::new(to.clone(), HopCaller::of(head), body, SystemTime::now());
+    fn request(
+        &self,
+        address: &Uri,
+        to: &LeaseName,
+        (head, body): (&Parts, &Bytes),
+        digest: [u8; 32],
+    ) -> Option<Request<Bytes>> {
+        let hop = Hop::new(to.clone(), HopCaller::of(head), digest, SystemTime::now());
         let hop = hop.inspect_err(|error| tracing::error!("a request is not handed on: {error}")).ok()?;
         let Some(value) = hop.write(&self.keys, head) else {
             tracing::warn!("a request is not handed on: the token of its caller has too many claims");

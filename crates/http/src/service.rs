@@ -20,7 +20,7 @@ use crate::body::SourceRequest;
 use crate::box_body::BoxBody;
 use crate::caller;
 use crate::config::Config;
-use crate::endpoint::{Endpoint, Factory};
+use crate::endpoint::{Endpoint, Factory, is_taken};
 use crate::exposition::HttpMetrics;
 use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
@@ -283,7 +283,10 @@ async fn route<B: http_body::Body>(
         Ok(read) => read,
         Err(refusal) => return *refusal,
     };
-    if let Err(refusal) = endpoint.check_body(&parts, &body) {
+    // Boxed: it is rare.
+    if is_taken(&parts)
+        && let Err(refusal) = Box::pin(endpoint.check_body(&parts, &body)).await
+    {
         return *refusal;
     }
     // Handlers can see the head.

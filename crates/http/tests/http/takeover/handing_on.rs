@@ -102,6 +102,8 @@ async fn a_request_is_answered_by_the_process_of_its_session() {
     let (_shared, a, b, client, host) = two().await;
     let there = b.host(&host);
     assert_eq!(there.say(&call(1, "echo x")).await, (200, done(1, "x")));
+    let large = "x".repeat(1 << 20);
+    assert_eq!(there.say(&call(1, &format!("echo {large}"))).await, (200, done(1, &large)));
     assert_eq!(there.say(r#"{"method":"notifications/roots/list_changed"}"#).await, (202, String::new()));
     let mut answer = there.post(&call_with_progress(2, "report")).await;
     answer.event().await.unwrap();
