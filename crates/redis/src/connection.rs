@@ -17,6 +17,7 @@
 
 use std::fmt;
 use std::future::ready;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub(crate) struct Connection {
     runtime: Handle,
     requests: Semaphore,
     refusals: LogRate,
+    /// The calls without an answer in their time, and the ones that the server has refused.
+    failures: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -97,6 +100,7 @@ impl Connection {
             runtime: Handle::current(),
             requests: Semaphore::new(MAX_REQUESTS),
             refusals: LogRate::default(),
+            failures: AtomicU64::new(0),
             state: Mutex::new(state),
         })
     }
@@ -140,12 +144,19 @@ impl Connection {
 
     /// The answers to calls whose keys are in one slot, in their order; each may be an error of the server.
     pub(crate) async fn calls(&self, calls: &[Call], deadline: Instant) -> Result<Vec<Value>, StoreError> {
+        let unanswered = Unanswered(&self.failures);
         if let Ok(answers) = timeout_at(deadline, self.attempts(calls)).await {
+            std::mem::forget(unanswered);
             self.answered();
             return Ok(answers);
         }
         self.unanswered();
         Err(StoreError::Unavailable)
+    }
+
+    /// The calls that have failed.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
     }
 
     /// Succeeds if the store answers now.
@@ -160,6 +171,7 @@ impl Connection {
     /// Reports an answer that is an error: the store is there, and cannot be used. A line a second, as clients may
     /// cause each of them.
     fn refused(&self, answer: &Value) -> StoreError {
+        self.failures.fetch_add(1, Ordering::Relaxed);
         let Some(LeftOut(left_out)) = self.refusals.permit(Instant::now().into_std()) else {
             return StoreError::Unavailable;
         };
@@ -273,6 +285,15 @@ impl Connection {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call without an answer, which its caller may give up: it counts when it is dropped.
+struct Unanswered<'a>(&'a AtomicU64);
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 

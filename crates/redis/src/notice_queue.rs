@@ -33,10 +33,20 @@ impl NoticeQueue {
         self.bytes += text.len();
         self.waiting.push_back(text);
         while self.waiting.len() > MAX_NOTICES || self.bytes > MAX_BYTES {
-            self.pop();
+            self.drop_one();
             self.dropped += 1;
         }
         self.dropped > dropped
+    }
+
+    /// Drops the oldest notice, but changes of lists and tasks after all others: they are few, and a caller cannot make
+    /// many of them.
+    fn drop_one(&mut self) {
+        let place = self.waiting.iter().position(|text| !is_kept(text)).unwrap_or_default();
+        if let Some(text) = self.waiting.remove(place) {
+            self.changes.remove(&text);
+            self.bytes -= text.len();
+        }
     }
 
     /// Takes the oldest notice.
@@ -58,6 +68,11 @@ impl NoticeQueue {
     }
 }
 
+/// True for the change of a list or a task.
+fn is_kept(text: &[u8]) -> bool {
+    [b"{\"list\":".as_slice(), b"{\"task\":"].iter().any(|start| text.starts_with(start))
+}
+
 /// Keeps contents out of logs.
 impl fmt::Debug for NoticeQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,6 +87,23 @@ mod tests {
 
     fn all(queue: &mut NoticeQueue) -> Vec<Bytes> {
         std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn changes_of_lists_and_tasks_are_dropped_last() {
+        let mut queue = NoticeQueue::default();
+        for first in [r#"{"list":"tools"}"#, r#"{"task":"7"}"#] {
+            queue.push_change(first.into());
+        }
+        for number in 0..2 * MAX_NOTICES {
+            queue.push_change(format!(r#"{{"resource":"file:///{number}"}}"#).into());
+        }
+        assert_eq!(queue.dropped(), MAX_NOTICES as u64 + 2);
+        let left = all(&mut queue);
+        assert_eq!(
+            (left.len(), &left[0][..], &left[1][..]),
+            (MAX_NOTICES, &b"{\"list\":\"tools\"}"[..], &b"{\"task\":\"7\"}"[..])
+        );
     }
 
     #[test]

@@ -22,11 +22,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::connect_error::ConnectError;
 use crate::connection::{Connection, pause};
-use crate::keys::{KeyNames, NAME, SenderName};
+use crate::keys::{NAME, SenderName};
 use crate::notice_queue::NoticeQueue;
 use crate::script::Call;
 use crate::seal::{OVERHEAD, Seal};
 use crate::subscription::Subscription;
+use crate::task_writes::TaskWrites;
 
 /// The most bytes of a notice.
 const LARGEST: usize = 64 << 10;
@@ -44,13 +45,15 @@ const LARGEST: usize = 64 << 10;
 pub struct RedisNotices {
     channel: Arc<Channel>,
     /// They send and receive.
-    tasks: [JoinHandle<()>; 2],
+    carriers: [JoinHandle<()>; 3],
 }
 
 #[derive(Debug)]
 struct Channel {
     connection: Arc<Connection>,
     seal: Arc<Seal>,
+    /// Its tasks are in the store before notices of them are sent.
+    tasks: Arc<TaskWrites>,
     name: String,
     /// This process.
     sender: SenderName,
@@ -62,12 +65,13 @@ struct Channel {
 }
 
 impl RedisNotices {
-    pub(crate) fn new(connection: Arc<Connection>, seal: Arc<Seal>, names: &KeyNames, node: &NodeId) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>, seal: Arc<Seal>, tasks: Arc<TaskWrites>, node: &NodeId) -> Self {
         let runtime = connection.runtime().clone();
-        let name = names.bus(connection.url().database);
+        let name = tasks.names().bus(connection.url().database);
         let channel = Arc::new(Channel {
             connection,
             seal,
+            tasks,
             name,
             sender: SenderName::of(node),
             queue: Mutex::default(),
@@ -75,15 +79,19 @@ impl RedisNotices {
             losses: LogRate::default(),
             receivers: Mutex::default(),
         });
-        let tasks = [runtime.spawn(Arc::clone(&channel).send()), runtime.spawn(Arc::clone(&channel).receive())];
-        Self { channel, tasks }
+        let carriers = [
+            runtime.spawn(Arc::clone(&channel).send()),
+            runtime.spawn(Arc::clone(&channel).receive()),
+            runtime.spawn(Arc::clone(&channel).send_again()),
+        ];
+        Self { channel, carriers }
     }
 }
 
 impl Drop for RedisNotices {
     fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
+        for carrier in &self.carriers {
+            carrier.abort();
         }
     }
 }
@@ -141,13 +149,29 @@ impl Channel {
                 self.queued.notified().await;
                 continue;
             };
+            if let Some(id) = read(text.clone()).as_ref().and_then(NoticeRecord::task_id) {
+                self.tasks.settled(id).await;
+            }
             // A notice has no holder.
             let sealed = self.seal.keys().seal(&self.sender, &self.name, FencingToken::FIRST, &text);
             let message = [self.sender.as_bytes(), sealed.as_slice()].concat();
             let call = Call::Command(redis::cmd("PUBLISH")).arg(self.name.as_str()).arg(message);
             let answer = self.answer(&call).await;
             // A refusal has its line in the log.
-            let _receivers: Result<i64, StoreError> = self.connection.read(&answer);
+            let receivers: Result<i64, StoreError> = self.connection.read(&answer);
+            if receivers.is_err() {
+                self.queue().refuse();
+            }
+        }
+    }
+
+    /// Sends the notices of tasks again that were written after a failure: others have read them as they were before.
+    async fn send_again(self: Arc<Self>) {
+        loop {
+            let id = self.tasks.late().await;
+            if let Some(record) = NoticeRecord::of(&Audience::Everyone, SessionNotice::TaskChanged(&id)) {
+                self.enter(record.to_json().into_raw().into_bytes(), false);
+            }
         }
     }
 
@@ -207,7 +231,7 @@ impl Channel {
             return;
         }
         let opened = self.seal.open(&sender, &self.name, sealed);
-        let Some(record) = opened.and_then(|text| NoticeRecord::from_json(&RawJson::parse(text).ok()?)) else { return };
+        let Some(record) = opened.and_then(read) else { return };
         for receiver in self.receivers() {
             record.deliver_to(&*receiver);
         }
@@ -233,4 +257,9 @@ impl Channel {
     fn queue(&self) -> MutexGuard<'_, NoticeQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The notice of a text.
+fn read(text: impl Into<Bytes>) -> Option<NoticeRecord> {
+    NoticeRecord::from_json(&RawJson::parse(text).ok()?)
 }

@@ -87,7 +87,6 @@ impl StoreOptions {
 #[derive(Debug, Clone)]
 pub struct RedisStores {
     connection: Arc<Connection>,
-    names: KeyNames,
     seal: Arc<Seal>,
     leases: Arc<RedisLeases>,
     events: Arc<RedisEvents>,
@@ -120,9 +119,9 @@ impl RedisStores {
         let limits = LogLimits { expiry: expiry(keep), events: events.into(), bytes };
         let leases = RedisLeases::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), keep);
         let task_writes = TaskWrites::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal));
-        let events = RedisEvents::new(Arc::clone(&connection), names.clone(), Arc::clone(&seal), limits);
+        let events = RedisEvents::new(Arc::clone(&connection), names, Arc::clone(&seal), limits);
         let (leases, events) = (Arc::new(leases), Arc::new(events));
-        Ok(Self { connection, names, seal, leases, events, task_writes })
+        Ok(Self { connection, seal, leases, events, task_writes })
     }
 
     /// The holders of sessions.
@@ -142,7 +141,7 @@ impl RedisStores {
     #[must_use]
     pub fn notices(&self, node: &NodeId) -> Arc<RedisNotices> {
         let (connection, seal) = (Arc::clone(&self.connection), Arc::clone(&self.seal));
-        Arc::new(RedisNotices::new(connection, seal, &self.names, node))
+        Arc::new(RedisNotices::new(connection, seal, Arc::clone(&self.task_writes), node))
     }
 
     /// The records of tasks, within these limits for the tasks of this process. A server has one of them.
@@ -152,8 +151,15 @@ impl RedisStores {
     }
 
     /// Waits until the store has the last changes of tasks, for as long as a request may take: for a process that ends.
-    pub async fn flush(&self) {
-        self.task_writes.flushed().await;
+    /// Returns the number of tasks whose last change it does not have then.
+    pub async fn flush(&self) -> usize {
+        self.task_writes.flushed().await
+    }
+
+    /// The requests since the start that had no answer in the time of their caller, or were refused by the store.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.connection.failures()
     }
 
     /// Succeeds if the store answers now. This takes no longer than a request.

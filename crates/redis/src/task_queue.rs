@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// The most tasks: the ones that are kept, and the ones whose removal is not over.
-const MAX_TASKS: usize = 16_384;
+pub(crate) const MAX_TASKS: usize = 16_384;
 
 /// The outcome of a write.
 pub(crate) type Written = Result<(), StoreError>;
@@ -45,6 +45,12 @@ struct Entry {
     /// The one that awaits its insertion.
     inserted: Option<oneshot::Sender<Written>>,
     under_way: Option<Sending>,
+    /// The write that waits has been sent before, and waits for its time.
+    has_failed: bool,
+    /// The number of the last write that was entered.
+    entered: u64,
+    /// The number of the last write that is over.
+    over: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +65,9 @@ pub(crate) struct Started {
     pub(crate) id: Arc<str>,
     pub(crate) write: TaskWrite,
     pub(crate) until: Instant,
+    number: u64,
+    /// It was sent before, without an answer.
+    pub(crate) is_late: bool,
     inserted: Option<oneshot::Sender<Written>>,
 }
 
@@ -77,10 +86,15 @@ impl TaskQueue {
             return None;
         }
         let (inserted, outcome) = oneshot::channel();
-        let new = Entry { until, waits: None, inserted: None, under_way: None };
+        let new = Entry { until, waits: None, inserted: None, under_way: None, has_failed: false, entered: 0, over: 0 };
         let entry = self.tasks.entry(Arc::clone(&id)).or_insert(new);
         (entry.until, entry.inserted) = (until, Some(inserted));
         self.enter(&id, TaskWrite::Put(Box::new(task)));
+        // A client waits for it, and for no other write.
+        if let Some(place) = self.ready.iter().rposition(|ready| *ready == id) {
+            self.ready.remove(place);
+            self.ready.push_front(id);
+        }
         Some(outcome)
     }
 
@@ -102,7 +116,10 @@ impl TaskQueue {
 
     fn enter(&mut self, id: &Arc<str>, write: TaskWrite) {
         let Some(entry) = self.tasks.get_mut(id) else { return };
-        if entry.waits.replace(write).is_none() && entry.under_way.is_none() {
+        entry.entered += 1;
+        let is_ready = entry.waits.replace(write).is_some() && !entry.has_failed;
+        entry.has_failed = false;
+        if !is_ready && entry.under_way.is_none() {
             self.ready.push_back(Arc::clone(id));
         }
     }
@@ -112,31 +129,50 @@ impl TaskQueue {
         loop {
             let id = self.ready.pop_front()?;
             let Some(entry) = self.tasks.get_mut(&id) else { continue };
+            if entry.under_way.is_some() {
+                continue;
+            }
             let Some(write) = entry.waits.take() else { continue };
             let sending = if matches!(write, TaskWrite::Remove) { Sending::Remove } else { Sending::Put };
             entry.under_way = Some(sending);
-            return Some(Started { until: entry.until, inserted: entry.inserted.take(), id, write });
+            let (until, number, inserted) = (entry.until, entry.entered, entry.inserted.take());
+            return Some(Started {
+                until,
+                number,
+                is_late: std::mem::take(&mut entry.has_failed),
+                inserted,
+                id,
+                write,
+            });
         }
     }
 
-    /// A write has this outcome.
+    /// A write has this outcome. One that failed and is to be repeated waits for [`TaskQueue::repeat`].
     pub(crate) fn finish(&mut self, started: Started, written: Written) {
         let is_repeated = started.is_repeated();
-        let Started { id, write, inserted, .. } = started;
+        let Started { id, write, inserted, number, .. } = started;
         if let Some(inserted) = inserted {
             // The one who waited may have gone.
             let _gone = inserted.send(written);
         }
         let Some(entry) = self.tasks.get_mut(&id) else { return };
-        entry.under_way = None;
+        (entry.under_way, entry.over) = (None, number);
         if written.is_err() && is_repeated && entry.waits.is_none() {
-            entry.waits = Some(write);
+            (entry.waits, entry.has_failed) = (Some(write), true);
+            return;
         } else if entry.waits.is_none() && matches!(write, TaskWrite::Remove) {
             self.tasks.remove(&id);
             return;
         }
         if entry.waits.is_some() {
             self.ready.push_back(id);
+        }
+    }
+
+    /// The write of a task that has failed may be sent again now.
+    pub(crate) fn repeat(&mut self, id: &Arc<str>) {
+        if self.tasks.get(id).is_some_and(|entry| entry.has_failed && entry.under_way.is_none()) {
+            self.ready.push_back(Arc::clone(id));
         }
     }
 
@@ -148,14 +184,20 @@ impl TaskQueue {
         })
     }
 
-    /// True if no write of the task waits or is under way.
-    pub(crate) fn is_settled(&self, id: &str) -> bool {
-        self.tasks.get(id).is_none_or(|entry| entry.waits.is_none() && entry.under_way.is_none())
+    /// The number of the last write of a task.
+    pub(crate) fn last(&self, id: &str) -> u64 {
+        self.tasks.get(id).map_or(0, |entry| entry.entered)
     }
 
-    /// True if no write waits or is under way.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.tasks.values().all(|entry| entry.waits.is_none() && entry.under_way.is_none())
+    /// True if the write of a task with this number, or a later one, is over or has failed.
+    pub(crate) fn is_over(&self, id: &str, number: u64) -> bool {
+        self.tasks.get(id).is_none_or(|entry| entry.over >= number)
+    }
+
+    /// The tasks with writes that wait or are under way.
+    pub(crate) fn unwritten(&self) -> usize {
+        let is_unwritten = |entry: &&Entry| entry.waits.is_some() || entry.under_way.is_some();
+        self.tasks.values().filter(is_unwritten).count()
     }
 
     pub(crate) fn has_ready(&self) -> bool {
@@ -202,9 +244,10 @@ mod tests {
         assert_eq!(inserted.try_recv(), Ok(Ok(())));
         let second = queue.start().unwrap();
         assert_eq!(text(&second), "1 c");
-        assert!(!queue.is_settled("1") && !queue.is_idle());
+        let last = queue.last("1");
+        assert!(!queue.is_over("1", last) && queue.is_over("1", 1) && queue.unwritten() == 1);
         queue.finish(second, Ok(()));
-        assert!(queue.is_settled("1") && queue.is_idle() && queue.start().is_none());
+        assert!(queue.is_over("1", last) && queue.unwritten() == 0 && queue.start().is_none());
     }
 
     #[test]
@@ -212,7 +255,7 @@ mod tests {
         let mut queue = TaskQueue::default();
         queue.update(task("1", "a"));
         queue.remove("1");
-        assert!(queue.start().is_none() && queue.is_settled("1"));
+        assert!(queue.start().is_none() && queue.is_over("1", 1));
     }
 
     #[test]
@@ -229,11 +272,20 @@ mod tests {
         let change = queue.start().unwrap();
         assert!(change.is_repeated());
         queue.finish(change, AWAY);
+        assert!(queue.is_over("1", queue.last("1")), "nothing waits for the store to come back");
+        assert!(queue.start().is_none() && queue.unwritten() == 1, "it waits for its time");
+        queue.repeat(&"1".into());
         let again = queue.start().unwrap();
-        assert_eq!(text(&again), "1 b");
+        assert!(again.is_late && text(&again) == "1 b", "{again:?}");
         queue.update(task("1", "c"));
         queue.finish(again, AWAY);
-        assert_eq!(text(&queue.start().unwrap()), "1 c");
+        let last = queue.start().unwrap();
+        assert!(!last.is_late && text(&last) == "1 c", "{last:?}");
+        queue.finish(last, AWAY);
+        queue.update(task("1", "d"));
+        queue.repeat(&"1".into());
+        assert_eq!(text(&queue.start().unwrap()), "1 d", "a later change does not wait for the time of an earlier one");
+        assert!(queue.start().is_none());
     }
 
     #[test]
@@ -247,6 +299,7 @@ mod tests {
         assert_eq!(text(&removal), "1 removed");
         assert!(queue.is_removed("1"));
         queue.finish(removal, AWAY);
+        queue.repeat(&"1".into());
         let removal = queue.start().unwrap();
         queue.update(task("1", "late"));
         assert!(queue.is_removed("1"), "it is not brought back");
@@ -261,7 +314,7 @@ mod tests {
         queue.remove("1");
         let removal = queue.start().unwrap();
         queue.finish(removal, Ok(()));
-        assert!(queue.tasks.is_empty() && queue.is_settled("1"));
+        assert!(queue.tasks.is_empty() && queue.is_over("1", 9));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Writes the tasks of this process to a store.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::connection::Connection;
 use crate::keys::{KeyNames, SessionName};
 use crate::script::Call;
 use crate::seal::Seal;
-use crate::task_queue::{Started, TaskQueue, TaskWrite, Written};
+use crate::task_queue::{MAX_TASKS, Started, TaskQueue, TaskWrite, Written};
 
 /// The most writes under way.
 const WORKERS: usize = 64;
@@ -35,11 +36,18 @@ pub(crate) struct TaskWrites {
 struct State {
     queue: TaskQueue,
     workers: usize,
+    /// Tasks that were written later than their notices were sent.
+    late: HashSet<Arc<str>>,
 }
 
 impl TaskWrites {
     pub(crate) fn new(connection: Arc<Connection>, names: KeyNames, seal: Arc<Seal>) -> Arc<Self> {
         Arc::new(Self { connection, names, seal, state: Mutex::default(), over: Notify::new() })
+    }
+
+    /// The names of keys and channels.
+    pub(crate) fn names(&self) -> &KeyNames {
+        &self.names
     }
 
     /// Enters a new task; `None`: there are too many.
@@ -65,14 +73,33 @@ impl TaskWrites {
         self.wake(&mut state);
     }
 
-    /// Waits until the writes of a task are over, for as long as a request may take.
+    /// Waits until the writes of a task are over or have failed, for as long as a request may take.
     pub(crate) async fn settled(&self, id: &str) {
-        self.wait(|queue| queue.is_settled(id)).await;
+        let number = self.state().queue.last(id);
+        self.wait(|queue| queue.is_over(id, number)).await;
     }
 
-    /// Waits until all writes are over, for as long as a request may take.
-    pub(crate) async fn flushed(&self) {
-        self.wait(TaskQueue::is_idle).await;
+    /// Waits until all writes are over, for as long as a request may take. Returns the number of tasks whose writes are
+    /// not.
+    pub(crate) async fn flushed(&self) -> usize {
+        self.wait(|queue| queue.unwritten() == 0).await;
+        self.state().queue.unwritten()
+    }
+
+    /// The next task that was written after a failure: notices of it were sent before.
+    pub(crate) async fn late(&self) -> Arc<str> {
+        loop {
+            let over = self.over.notified();
+            let late = {
+                let mut state = self.state();
+                let id = state.late.iter().next().cloned();
+                id.and_then(|id| state.late.take(&id))
+            };
+            match late {
+                Some(id) => return id,
+                None => over.await,
+            }
+        }
     }
 
     async fn wait(&self, is_over: impl Fn(&TaskQueue) -> bool) {
@@ -142,8 +169,27 @@ impl TaskWrites {
         Ok(())
     }
 
-    fn finish(&self, started: Started, written: Written) {
-        self.state().queue.finish(started, written);
+    fn finish(self: &Arc<Self>, started: Started, written: Written) {
+        let (id, is_late) = (Arc::clone(&started.id), started.is_late && written.is_ok());
+        let is_repeated = written.is_err() && started.is_repeated();
+        {
+            let mut state = self.state();
+            state.queue.finish(started, written);
+            if is_late && state.late.len() < MAX_TASKS {
+                state.late.insert(Arc::clone(&id));
+            }
+        }
+        if is_repeated {
+            let stores = Arc::downgrade(self);
+            self.connection.runtime().spawn(async move {
+                sleep(RETRY).await;
+                if let Some(writes) = stores.upgrade() {
+                    let mut state = writes.state();
+                    state.queue.repeat(&id);
+                    writes.wake(&mut state);
+                }
+            });
+        }
         self.over.notify_waiters();
     }
 
@@ -157,17 +203,10 @@ fn name_of(id: &str) -> SessionName {
     SessionName::of(&format!("task {id}"))
 }
 
-/// Sends writes until none is left, or until the stores are gone while the server is away.
-async fn work(mut writes: Arc<TaskWrites>) {
+/// Sends writes until none is left.
+async fn work(writes: Arc<TaskWrites>) {
     while let Some(started) = writes.start() {
         let written = writes.send(&started).await;
-        if written.is_err() && started.is_repeated() {
-            let stores = Arc::downgrade(&writes);
-            drop(writes);
-            sleep(RETRY).await;
-            let Some(still) = stores.upgrade() else { return };
-            writes = still;
-        }
         writes.finish(started, written);
     }
 }

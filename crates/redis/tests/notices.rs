@@ -4,9 +4,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use protomcp_redis::RedisNotices;
-use protomcp_server::{Audience, Level, List, NodeId, NoticeBus, NoticeReceiver, NoticeRecord, Owner, SessionNotice};
+use protomcp_server::{Audience, List, NodeId, NoticeBus, NoticeReceiver, NoticeRecord, Owner, SessionNotice};
 use protomcp_testing::{Log, in_time, until};
-use protomcp_types::RawJson;
+use protomcp_types::{Level, RawJson};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;

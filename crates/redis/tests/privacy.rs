@@ -65,7 +65,7 @@ async fn fill(stores: &RedisStores) {
     let kept = tasks::tasks(stores);
     assert_eq!(kept.insert(task.clone()).await, Ok(Some(vec![])));
     kept.update(tasks::ended(task, "hunter2-result"));
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
 }
 
 #[tokio::test]

@@ -1,15 +1,17 @@
 //! The tasks of several processes at one store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use protomcp_redis::{RedisStores, RedisTasks, StoreOptions};
 use protomcp_server::{
-    NodeId, Owner, SessionId, StoreError, TaskEra, TaskKey, TaskLimits, TaskOptions, TaskRecord, TaskState, TaskStore,
-    TaskUpdate,
+    Audience, NodeId, NoticeBus, NoticeReceiver, Owner, SessionId, SessionNotice, StoreError, TaskEra, TaskKey,
+    TaskLimits, TaskOptions, TaskRecord, TaskState, TaskStore, TaskUpdate,
 };
 use protomcp_testing::{in_time, until};
 use protomcp_types::CallToolResult;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::server::{RedisServer, connect, keys};
 
@@ -52,7 +54,7 @@ async fn the_contract_of_tasks_holds() {
 }
 
 #[tokio::test]
-async fn a_task_is_read_by_other_processes_and_after_the_end_of_its_own() {
+async fn a_task_is_read_by_other_processes_and_after_its_process() {
     let server = RedisServer::start(&[]);
     let (stores, other) = (connect(&server, "secret").await, tasks(&connect(&server, "secret").await));
     let own = tasks(&stores);
@@ -62,7 +64,7 @@ async fn a_task_is_read_by_other_processes_and_after_the_end_of_its_own() {
     assert!(other.find("1", &key_of("bob")).await.expect("the store answers").is_none(), "it belongs to another");
 
     assert_eq!(own.update(ended(task("1"), "done")), TaskUpdate::Kept { evicted: vec![] });
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
     drop((own, stores));
     let found = find(&other, "1").await.expect("it is kept for its time");
     assert!(found.state.outcome().is_some_and(Result::is_ok), "{found:?}");
@@ -71,8 +73,70 @@ async fn a_task_is_read_by_other_processes_and_after_the_end_of_its_own() {
     assert!(find(&unknown, "1").await.is_none(), "a process with other keys");
 }
 
+/// Another process, which reads a task when it is notified that this has changed.
+struct Reader {
+    tasks: Arc<RedisTasks>,
+    read: mpsc::UnboundedSender<String>,
+}
+
+impl NoticeReceiver for Reader {
+    fn deliver(&self, _: &Audience, notice: SessionNotice<'_>) {
+        let SessionNotice::TaskChanged(id) = notice else { return };
+        let (tasks, id, read) = (Arc::clone(&self.tasks), id.to_owned(), self.read.clone());
+        tokio::spawn(async move {
+            let state = match find(&tasks, &id).await {
+                Some(task) if task.state.is_running() => "runs",
+                Some(_) => "has ended",
+                None => "is unknown",
+            };
+            // The test may be over.
+            drop(read.send(format!("{id} {state}")));
+        });
+    }
+}
+
+/// There are more changes than writes under way, so the last one waits.
 #[tokio::test]
-async fn a_task_is_forgotten_everywhere_when_it_is_removed_or_its_time_is_up() {
+async fn a_notice_follows_the_change_that_it_is_about() {
+    let server = RedisServer::start(&[]);
+    let (stores, others) = (connect(&server, "secret").await, connect(&server, "secret").await);
+    let (own, bus) = (tasks(&stores), stores.notices(&NodeId::new("a")));
+    let (read, mut seen) = mpsc::unbounded_channel();
+    let reader = Arc::new(Reader { tasks: tasks(&others), read });
+    let receiver: Weak<Reader> = Arc::downgrade(&reader);
+    let receiving = others.notices(&NodeId::new("b"));
+    receiving.subscribe(receiver);
+    let ids: Vec<_> = (0..500).map(|number| number.to_string()).collect();
+    for id in &ids {
+        assert_eq!(own.insert(task(id)).await, Ok(Some(vec![])));
+    }
+    // The subscription may need a while.
+    let connected = async {
+        loop {
+            bus.notify(Audience::Everyone, SessionNotice::TaskChanged("0"));
+            if timeout(Duration::from_millis(50), seen.recv()).await.is_ok() {
+                return;
+            }
+        }
+    };
+    in_time(connected).await.expect("a notice arrives");
+    for id in &ids {
+        own.update(ended(task(id), "done"));
+    }
+    bus.notify(Audience::Everyone, SessionNotice::TaskChanged("499"));
+    let last = async {
+        loop {
+            let text = seen.recv().await.expect("the reader lives");
+            if text.starts_with("499") {
+                return text;
+            }
+        }
+    };
+    assert_eq!(in_time(last).await.expect("a notice arrives"), "499 has ended");
+}
+
+#[tokio::test]
+async fn a_task_is_forgotten_when_it_is_removed_or_its_time_is_up() {
     let server = RedisServer::start(&[]);
     let (stores, other) = (connect(&server, "secret").await, tasks(&connect(&server, "secret").await));
     let own = tasks(&stores);
@@ -80,11 +144,11 @@ async fn a_task_is_forgotten_everywhere_when_it_is_removed_or_its_time_is_up() {
         assert_eq!(own.insert(record).await, Ok(Some(vec![])));
     }
     own.remove("1");
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
     assert!(find(&other, "1").await.is_none());
     until("the key has expired", || server.keys().is_empty()).await;
     own.update(ended(task_for("2", "ann", Duration::from_secs(1)), "late"));
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
     assert!(find(&other, "2").await.is_none(), "a change does not bring it back");
 }
 
@@ -98,7 +162,7 @@ async fn a_task_that_makes_room_is_forgotten_everywhere() {
     }
     let evicted = own.insert(task_for("3", "bob", Duration::from_secs(600))).await;
     assert_eq!(evicted, Ok(Some(vec!["1".to_owned()])));
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
     assert!(find(&other, "1").await.is_none() && find(&other, "2").await.is_some());
     assert_eq!(own.insert(task("4")).await, Ok(None), "one holder has all of the rest");
 }
@@ -110,7 +174,7 @@ async fn tasks_of_sessions_stay_in_their_process() {
     let (own, key) = (tasks(&stores), TaskKey::Session(NodeId::new("a"), SessionId::new(1)));
     assert_eq!(own.insert(TaskRecord { key: key.clone(), ..task("1") }).await, Ok(Some(vec![])));
     own.update(TaskRecord { key: key.clone(), ..ended(task("1"), "done") });
-    stores.flush().await;
+    assert_eq!(stores.flush().await, 0);
     assert!(server.keys().is_empty(), "{:?}", server.keys());
     assert!(own.find("1", &key).await.is_ok_and(|found| found.is_some_and(|record| !record.state.is_running())));
     assert!(other.find("1", &key).await.is_ok_and(|found| found.is_none()));
@@ -120,7 +184,7 @@ async fn tasks_of_sessions_stay_in_their_process() {
 #[tokio::test]
 async fn a_change_is_written_when_the_store_is_back() {
     let mut server = RedisServer::start(&[]);
-    let options = StoreOptions::default().with_time_limit(Duration::from_millis(200));
+    let options = StoreOptions::default().with_time_limit(Duration::from_secs(1));
     let stores = RedisStores::connect_with(&server.url(), keys("secret"), options).await.expect("the server answers");
     let own = tasks(&stores);
     assert_eq!(own.insert(task("1")).await, Ok(Some(vec![])));

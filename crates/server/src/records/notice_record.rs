@@ -69,6 +69,15 @@ impl NoticeRecord {
         receiver.deliver(&audience, notice);
     }
 
+    /// The id of the task that has changed, if the notice is about one.
+    #[must_use]
+    pub fn task_id(&self) -> Option<&str> {
+        match &self.notice {
+            OwnedNotice::TaskChanged(id) => Some(id),
+            OwnedNotice::ListChanged(_) | OwnedNotice::ResourceUpdated(_) | OwnedNotice::Log { .. } => None,
+        }
+    }
+
     /// The record as JSON, for [`NoticeRecord::from_json`].
     #[must_use]
     pub fn to_json(&self) -> JsonBuf {
@@ -145,6 +154,8 @@ mod tests {
             assert_eq!(of(&audience, notice).as_deref(), Some(expected));
             let read = NoticeRecord::from_json(&RawJson::parse(expected).unwrap());
             assert_eq!(read, NoticeRecord::of(&audience, notice), "{expected}");
+            let task = matches!(notice, SessionNotice::TaskChanged(_)).then_some("7");
+            assert_eq!(read.as_ref().and_then(NoticeRecord::task_id), task);
         }
     }
 

@@ -71,7 +71,7 @@ impl Stores {
     /// The store is asked for the processes once in a second at most.
     #[must_use]
     pub fn with_leases(mut self, leases: Arc<dyn LeaseStore>) -> Self {
-        self.leases = Some(Arc::new(LiveLeases::new(leases)));
+        self.leases = Some(Arc::new(LiveLeases::new(leases, self.node.clone())));
         self
     }
 
