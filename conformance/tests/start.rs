@@ -249,10 +249,14 @@ fn in_dev_a_file_that_does_not_start_waits_for_its_fix() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/syntax_error.py");
     let host = sandbox.pmcp(&["dev", "syntax_error.py"]).start();
-    host.initialize();
-    assert!(host.names().is_empty());
+    // Before there is a client.
     host.stderr_with("no tools until the next save");
     host.stderr_with("SyntaxError");
+    host.initialize();
+    let place = host.now();
+    assert!(host.names().is_empty());
+    let said = host.notified("notifications/message", place).value;
+    assert!(said["params"]["data"].as_str().is_some_and(|why| why.contains("SyntaxError")), "{said}");
     let refused = host.refused("tools/call", &json!({"name": "add", "arguments": {}}));
     let text = refused["message"].as_str().expect("a message");
     assert!(text.contains("did not start") && text.contains("SyntaxError"), "{text}");

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use protomcp_envelope::ActiveToolsResponse;
 use protomcp_link::Link;
-use protomcp_server::{Audience, ServerHandle};
+use protomcp_server::{Audience, ServerHandle, SessionNotice};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -391,7 +391,9 @@ impl Driver {
         let owner = self.sessions.sole_owner();
         if let Some(text) = report.for_clients(owner.is_some()).map(|text| self.launcher.named(text)) {
             let audience = owner.map_or(Audience::Everyone, Audience::Owner);
-            self.sessions.log(audience, level, Some("pmcp"), &RawJson::text(&text));
+            // Other servers have their own processes.
+            let data = RawJson::text(&text);
+            self.sessions.deliver(&audience, SessionNotice::Log { level, logger: Some("pmcp"), data: &data });
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use protomcp_server::{Context, Handler, ServerInfo, SessionId, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
-    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    Level, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTools, ListToolsResult, RawJson, ReadResource, ReadResourceResult, Reference, Subscribe,
     TaskSupport, Unsubscribe,
 };
@@ -17,6 +17,7 @@ use crate::catalog::resources_and_prompts::Kind;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
+use crate::diagnostics::report::not_started;
 use crate::handler::catalog::{RESOURCES, unless_cancelled};
 use crate::pool::{Pool, Route};
 
@@ -38,6 +39,12 @@ impl Handler for Backend {
         lists.started().await?;
         let snapshot = lists.snapshot.load();
         let page = snapshot.view(context.session()).page(request.cursor.as_deref())?;
+        if page.items.as_str() == "[]"
+            && let Some(why) = self.pool.unstarted(lists)
+        {
+            // The message of the failed start came before the handshake of this client, or has reached it already.
+            context.log(Level::Error, Some("pmcp"), &RawJson::text(&not_started(&why)));
+        }
         Ok(ListToolsResult { tools: page.items, next_cursor: page.next, meta: None })
     }
 

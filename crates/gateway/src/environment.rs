@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use protomcp_client::ServerView;
-use protomcp_server::{Audience, ServerHandle, ServerInfo};
+use protomcp_server::{Audience, ServerHandle, ServerInfo, SessionNotice};
 use protomcp_types::{ErrorObject, Implementation, Level, RawJson, SKILLS_EXTENSION};
 
 use crate::capabilities;
@@ -103,9 +103,11 @@ impl Environment {
     }
 
     /// Sends clients a message of the gateway itself.
-    pub(crate) fn log(&self, audience: Audience, level: Level, text: &str) {
+    pub(crate) fn log(&self, audience: &Audience, level: Level, text: &str) {
         if let Some(clients) = self.clients() {
-            clients.log(audience, level, Some("gateway"), &RawJson::text(text));
+            // Other gateways have their own sessions with the server.
+            let data = RawJson::text(text);
+            clients.deliver(audience, SessionNotice::Log { level, logger: Some("gateway"), data: &data });
         }
     }
 

@@ -334,7 +334,7 @@ impl UpstreamSession {
             lock(&self.trouble.losses).failed(now(), "it has ended");
         }
         let text = format!("server \"{server}\" has ended, and is connected again");
-        self.environment.log(self.notices.audience(), Level::Warning, &text);
+        self.environment.log(&self.notices.audience(), Level::Warning, &text);
         self.reopen();
     }
 

@@ -224,7 +224,8 @@ impl fmt::Display for Report {
     }
 }
 
-fn not_started(why: &str) -> String {
+/// An empty list, and its reason.
+pub(crate) fn not_started(why: &str) -> String {
     format!("no tools until the next save: {why}")
 }
 

@@ -116,6 +116,6 @@ impl Pool {
             Some(owner) => (Audience::Owner(owner), text),
             None => (Audience::Everyone, for_clients),
         };
-        self.environment.log(audience, level, &format!("server \"{server}\": {text}"));
+        self.environment.log(&audience, level, &format!("server \"{server}\": {text}"));
     }
 }
