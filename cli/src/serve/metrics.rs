@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use crate::args::http::{HttpOptions, Place};
 use crate::exit::Failure;
 use crate::serve::listeners::{self, Listeners};
+use crate::serve::shared_sessions::SharedSessions;
 
 /// The most connections of scrapers at a time.
 const MAX_CONNECTIONS: usize = 64;
@@ -47,8 +48,13 @@ impl Collector for RefusedCalls {
     }
 }
 
-/// All metrics of the bridge, if there is one, of the HTTP server, of the limits on calls and of this process.
-pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp, admission: AdmissionLayer) -> Arc<Registry> {
+/// All metrics of the bridge, if there is one, of the HTTP server, of the limits on calls, of the store and of this process.
+pub(super) fn registry(
+    bridge: Option<&Bridge>,
+    service: &StreamableHttp,
+    admission: AdmissionLayer,
+    sessions: &SharedSessions,
+) -> Arc<Registry> {
     let mut registry = Registry::default();
     let build = Family::<[(&str, &str); 1], Gauge>::default();
     build.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
@@ -61,6 +67,7 @@ pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp, admiss
     }
     registry.register_collector(Box::new(service.metrics()));
     registry.register_collector(Box::new(RefusedCalls(admission)));
+    sessions.register(&mut registry);
     Arc::new(registry)
 }
 

@@ -1,11 +1,17 @@
 //! The sessions that several servers share: one of them serves a session, and when it ends, another takes it over.
 //! Notices reach the clients of all servers.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
 use http::uri::Authority;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::registry::Registry;
 use protomcp_http::{Config, HttpReplicaClient, Replicas};
 use protomcp_redis::RedisStores;
 use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId, Stores, TaskLimits};
@@ -60,14 +66,36 @@ impl SharedSessions {
         self.stores.clone()
     }
 
+    /// Counts the requests to the store that have failed, if there is one.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        if let Some(stores) = &self.shared {
+            registry.register_collector(Box::new(StoreFailures(stores.clone())));
+        }
+    }
+
     /// Lets the other servers take the sessions of this one over, and read the results of its tasks.
     pub(super) async fn leave(self) {
         if let Some(stores) = self.shared {
-            stores.flush().await;
+            let tasks = stores.flush().await;
+            if tasks > 0 {
+                tracing::warn!(tasks, "the store does not answer: the last changes of tasks are lost");
+            }
         }
         if let Some(keeper) = self.keeper {
             keeper.resign().await;
         }
+    }
+}
+
+/// The requests to the store that have failed.
+#[derive(Debug)]
+struct StoreFailures(RedisStores);
+
+impl Collector for StoreFailures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Requests to the store of sessions without an answer in time, or refused by it.";
+        let failures = encoder.encode_descriptor("pmcp_store_failures", help, None, MetricType::Counter)?;
+        ConstCounter::new(self.0.failures()).encode(failures)
     }
 }
 

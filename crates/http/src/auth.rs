@@ -77,6 +77,11 @@ pub(crate) fn accept(config: &Config, parts: &mut Parts, caller: HopCaller) {
 /// The response to a request that another process should not have handed on, or that another process has not.
 pub(crate) fn refuse_hop(config: &Config, parts: &Parts, refusal: HopRefusal) -> Refusal {
     note(config, parts, &format!("its header {HOP} is not accepted: {refusal}"));
+    hop_refusal(refusal)
+}
+
+/// The response to a request that another process hands on and that is not carried out.
+pub(crate) fn hop_refusal(refusal: HopRefusal) -> Refusal {
     let status = refusal.status();
     let mut response =
         reply::error(status, TRANSPORT_ERROR, format!("the header {HOP} is for processes of this server"));

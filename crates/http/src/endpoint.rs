@@ -1,6 +1,7 @@
 //! The state that the handlers of all methods share, and the start of sessions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -11,7 +12,7 @@ use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service, StatelessMeta};
 use protomcp_types::{RawJson, Request};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -25,10 +26,14 @@ use crate::guard::Guard;
 use crate::hop::HopRefusal;
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
+use crate::known_holders::REMEMBERED_FOR;
 use crate::metrics::Metrics;
 use crate::patience::Patience;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
+
+/// The time on its way of a request that another process has handed on at the last moment.
+const LATE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Endpoint {
     pub(crate) config: Config,
@@ -151,11 +156,15 @@ impl Endpoint {
         self.server.tool_definition(tool)
     }
 
-    /// Waits until the server shuts down and every session and request has ended.
+    /// Waits until the server shuts down and every session and request has ended, and until the other processes have
+    /// forgotten that the sessions were here: a connection that is closed while they send on it loses a request.
     pub(crate) async fn drained(&self) {
         self.sessions.shutdown_token().cancelled().await;
         self.tasks.close();
         self.tasks.wait().await;
+        if self.config.replicas.is_some() {
+            sleep(REMEMBERED_FOR + LATE).await;
+        }
     }
 
     /// Reads a body within its timeout and budget.
@@ -238,8 +247,17 @@ impl Endpoint {
     /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and
     /// can still be cancelled.
     pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
-        self.may_begin()?;
+        self.may_take_up(parts)?;
         auth::authorize(&self.config, parts, &request.id, || self.server.target(request, parts))
+    }
+
+    /// Refuses everything new during a shutdown. Another process waits until the session that it hands a request on for
+    /// is free.
+    pub(crate) fn may_take_up(&self, parts: &Parts) -> Result<(), Refusal> {
+        if self.sessions.is_shut_down() && is_taken(parts) {
+            return Err(auth::hop_refusal(HopRefusal::Leaving));
+        }
+        self.may_begin()
     }
 
     /// Refuses everything new during a shutdown.

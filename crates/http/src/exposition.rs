@@ -11,7 +11,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use crate::endpoint::Endpoint;
 
 /// The metrics of a [`StreamableHttp`](crate::StreamableHttp) as a [`Collector`]: responses by status, open sessions
-/// and streams. The names begin with `pmcp_http_`. Cloning is cheap.
+/// and streams; with sessions that processes share also its lease, the sessions that it has taken over, and the requests
+/// that it has handed on. The names begin with `pmcp_http_`. Cloning is cheap.
 ///
 /// ```
 /// use prometheus_client::registry::Registry;
@@ -35,7 +36,29 @@ impl Collector for HttpMetrics {
         let help = "Open sessions.";
         sessions.encode(encoder.encode_descriptor("pmcp_http_sessions", help, None, MetricType::Gauge)?)?;
         let help = "Open responses that are streams of events.";
-        metrics.streams.encode(encoder.encode_descriptor("pmcp_http_streams", help, None, MetricType::Gauge)?)
+        metrics.streams.encode(encoder.encode_descriptor("pmcp_http_streams", help, None, MetricType::Gauge)?)?;
+        self.encode_shared(encoder)
+    }
+}
+
+impl HttpMetrics {
+    /// The metrics of a server whose sessions other processes share.
+    fn encode_shared(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Endpoint { metrics, config, .. } = &*self.0;
+        let Some(keeper) = &config.leases else { return Ok(()) };
+        let help = "1 while the server has a lease on its sessions.";
+        let lease = ConstGauge::new(i64::from(keeper.holder().is_some()));
+        lease.encode(encoder.encode_descriptor("pmcp_http_lease", help, None, MetricType::Gauge)?)?;
+        let help = "Sessions that were taken over from other servers.";
+        let taken_over = encoder.encode_descriptor("pmcp_http_sessions_taken_over", help, None, MetricType::Counter)?;
+        metrics.taken_over.encode(taken_over)?;
+        let Some(replicas) = &config.replicas else { return Ok(()) };
+        let help = "Requests that were handed on to other servers, by their outcome.";
+        let mut handed_on = encoder.encode_descriptor("pmcp_http_handed_on", help, None, MetricType::Counter)?;
+        for (outcome, counter) in replicas.outcomes() {
+            counter.encode(handed_on.encode_family(&[("outcome", outcome)])?)?;
+        }
+        Ok(())
     }
 }
 

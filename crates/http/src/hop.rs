@@ -119,6 +119,8 @@ pub(crate) enum HopRefusal {
     Misdirected,
     #[error("too many requests have come from other processes")]
     Full,
+    #[error("this process shuts down, and frees its sessions for other ones")]
+    Leaving,
 }
 
 /// The headers that are signed.
@@ -132,6 +134,7 @@ impl HopRefusal {
         match self {
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Leaving => StatusCode::GONE,
             // The request may have been carried out.
             Self::Replayed => StatusCode::CONFLICT,
             Self::NotConfigured

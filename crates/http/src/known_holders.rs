@@ -12,7 +12,7 @@ pub(crate) const MAX_HOLDERS: usize = 65_536;
 
 /// The time for which a holder is remembered. Another process may take the session over earlier: the holder that was
 /// remembered says so, or is not reached, and is forgotten.
-const REMEMBERED_FOR: Duration = Duration::from_secs(1);
+pub(crate) const REMEMBERED_FOR: Duration = Duration::from_secs(1);
 
 /// Holders by the keys of their sessions, as the store has named them.
 #[derive(Debug, Default)]

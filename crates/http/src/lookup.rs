@@ -1,13 +1,14 @@
 //! Finds the session that a request belongs to: in this process, or in another one that answers the request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
 use protomcp_server::LeaseKeeper;
 use protomcp_types::RequestId;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::caller::Principal;
 use crate::endpoint::{Endpoint, is_taken, retry_soon};
@@ -23,6 +24,15 @@ use crate::takeover::{Place, take_over};
 
 /// The attempts to hand a request on: a session may change its holder in between.
 pub(crate) const ATTEMPTS: usize = 2;
+
+/// The time for which a request waits for a session whose process shuts down and still has a call of it.
+const LEAVING: Duration = Duration::from_secs(60);
+
+/// The pause between the first two looks at such a session. Each is twice as long as the one before.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest one.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason that a request is not served here.
 #[derive(Debug)]
@@ -111,7 +121,7 @@ async fn find(
 ) -> Result<Option<Arc<HttpSession>>, NotHere> {
     let replicas = endpoint.config.replicas.as_ref().filter(|_| !is_taken(parts));
     let _serving = endpoint.token();
-    let mut attempt = 0;
+    let (mut attempt, mut leaving, mut pause) = (0, None, PAUSE);
     loop {
         let known = replicas.and_then(|replicas| replicas.holders.find(key, Instant::now()));
         let is_known = known.is_some();
@@ -141,6 +151,15 @@ async fn find(
                 return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response, slot))));
             }
             HandedOn::NotSent => replicas.holders.forget(key),
+            HandedOn::Leaving => {
+                replicas.holders.forget(key);
+                let until = *leaving.get_or_insert_with(|| Instant::now() + LEAVING);
+                if Instant::now() < until {
+                    attempt -= 1;
+                    sleep(pause).await;
+                    pause = (2 * pause).min(LONGEST_PAUSE);
+                }
+            }
             HandedOn::Lost => return Err(NotHere::Lost),
         }
     }

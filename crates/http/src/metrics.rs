@@ -4,9 +4,10 @@ use http::StatusCode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
-/// Responses by the first digit of their status, and open streams.
+/// Responses by the first digit of their status, open streams, and sessions that were taken over.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
+    pub(crate) taken_over: Counter,
     pub(crate) responses: [Counter; 5],
     pub(crate) streams: Gauge,
 }

@@ -12,6 +12,7 @@ use http::header::{
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
+use prometheus_client::metrics::counter::Counter;
 use protomcp_fair::{Budget, LeftOut, LogRate, Owner, Reservation};
 use protomcp_server::{LargeWork, LeaseKeeper, LeaseName};
 use tokio::time::{Instant, timeout};
@@ -68,9 +69,14 @@ pub struct Replicas {
     /// The requests that are handed on now, as bytes of a budget.
     under_way: Budget,
     failed_log: LogRate,
+    /// In the order of [`OUTCOMES`].
+    outcomes: [Counter; 4],
     /// For the digests of large bodies.
     large: LargeWork,
 }
+
+/// The names of the outcomes in metrics.
+const OUTCOMES: [&str; 4] = ["answered", "not_sent", "leaving", "lost"];
 
 /// The outcome of handing a request on.
 #[derive(Debug)]
@@ -79,6 +85,8 @@ pub(crate) enum HandedOn {
     Answered(Response<BoxBody>, Reservation),
     /// The other process has not begun to carry the request out.
     NotSent,
+    /// Likewise, because it shuts down: its sessions are free when their calls have ended.
+    Leaving,
     /// The other process may have carried the request out.
     Lost,
 }
@@ -99,6 +107,7 @@ impl Replicas {
             holders: KnownHolders::default(),
             under_way: Budget::new(MAX_UNDER_WAY),
             failed_log: LogRate::default(),
+            outcomes: Default::default(),
             large: LargeWork::default(),
         }
     }
@@ -121,8 +130,25 @@ impl Replicas {
         Ok(hop)
     }
 
+    /// The requests that were handed on, by their outcome.
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
+        OUTCOMES.into_iter().zip(&self.outcomes)
+    }
+
     /// Hands a request on to the process with this lease. It is sent once.
     pub(crate) async fn hand_on(&self, keeper: &LeaseKeeper, to: &LeaseName, head: &Parts, body: &Bytes) -> HandedOn {
+        let outcome = self.send(keeper, to, head, body).await;
+        let place = match outcome {
+            HandedOn::Answered(..) => 0,
+            HandedOn::NotSent => 1,
+            HandedOn::Leaving => 2,
+            HandedOn::Lost => 3,
+        };
+        self.outcomes[place].inc();
+        outcome
+    }
+
+    async fn send(&self, keeper: &LeaseKeeper, to: &LeaseName, head: &Parts, body: &Bytes) -> HandedOn {
         let owner = Caller::of(head).owner();
         let Ok(slot) = self.under_way.reserve(&owner, 1) else {
             self.warn(to, &"has not got it: too many requests are handed on");
@@ -130,7 +156,8 @@ impl Replicas {
         };
         let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
         let digest = self.digest(&owner, body).await;
-        let Some(request) = self.request(&address, to, (head, body), digest) else { return HandedOn::NotSent };
+        let hop = Hop::new(to.clone(), HopCaller::of(head), digest, SystemTime::now());
+        let Some(request) = self.request(&address, hop, head, body) else { return HandedOn::NotSent };
         let answer = timeout(self.time_limit, self.client.send(request)).await;
         let answer = answer.unwrap_or_else(|_| {
             let why = format!("no head of a response within {:?}", self.time_limit);
@@ -152,7 +179,7 @@ impl Replicas {
         }
     }
 
-    /// The digest of a body. A large one is read on another thread, because those of connections have no time for it.
+    /// The digest of a body. A large one is read on another thread, because the threads of connections have no time for it.
     pub(crate) async fn digest(&self, owner: &Owner, body: &Bytes) -> [u8; 32] {
         if body.len() < LARGE {
             return hop::digest(body);
@@ -170,6 +197,7 @@ impl Replicas {
                 HandedOn::Lost
             }
             StatusCode::SERVICE_UNAVAILABLE => HandedOn::NotSent,
+            StatusCode::GONE => HandedOn::Leaving,
             _ => {
                 self.warn(to, &"refuses it: the processes need the same keys, and clocks within 5 s of each other");
                 HandedOn::NotSent
@@ -201,11 +229,10 @@ impl Replicas {
     fn request(
         &self,
         address: &Uri,
-        to: &LeaseName,
-        (head, body): (&Parts, &Bytes),
-        digest: [u8; 32],
+        hop: Result<Hop, getrandom::Error>,
+        head: &Parts,
+        body: &Bytes,
     ) -> Option<Request<Bytes>> {
-        let hop = Hop::new(to.clone(), HopCaller::of(head), digest, SystemTime::now());
         let hop = hop.inspect_err(|error| tracing::error!("a request is not handed on: {error}")).ok()?;
         let Some(value) = hop.write(&self.keys, head) else {
             tracing::warn!("a request is not handed on: the token of its caller has too many claims");

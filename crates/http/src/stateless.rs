@@ -91,12 +91,12 @@ async fn elsewhere(
         let lease = holder?.await?;
         match replicas.hand_on(keeper, &lease, parts, body).await {
             HandedOn::Answered(response, slot) => return Some(pass_on(endpoint, &parts.method, response, slot)),
-            HandedOn::NotSent => holder = holder_of(endpoint, parts, request),
+            HandedOn::NotSent | HandedOn::Leaving => holder = holder_of(endpoint, parts, request),
             HandedOn::Lost => return Some(NotHere::Lost.into_answer(request.id.clone())),
         }
     }
     Some(retry_soon(
-        "the process of this server that has the call cannot be reached: send the request again in a moment",
+        "the process of this server that has the call shuts down or cannot be reached: send the request again in a moment",
     ))
 }
 

@@ -77,7 +77,7 @@ pub(crate) async fn take_over(
     if !is_key(key) {
         return Ok(Place::Nowhere);
     }
-    endpoint.may_begin()?;
+    endpoint.may_take_up(parts)?;
     let (endpoint, keeper, parts) = (Arc::clone(endpoint), Arc::clone(keeper), parts.clone());
     let key: Box<str> = key.into();
     detached(async move {
@@ -104,7 +104,9 @@ pub(crate) async fn take_over(
             return Ok(Place::Nowhere);
         }
         let restored = restore(&endpoint, &keeper, &holding, snapshot, &parts).await;
-        restored.map(Place::Here).inspect_err(|_| holding.release())
+        let restored = restored.inspect_err(|_| holding.release())?;
+        endpoint.metrics.taken_over.inc();
+        Ok(Place::Here(restored))
     })
     .await
 }

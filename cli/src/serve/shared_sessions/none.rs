@@ -1,5 +1,6 @@
 //! Sessions of a build without stores: this server has them alone.
 
+use prometheus_client::registry::Registry;
 use protomcp_http::Config;
 use protomcp_server::Stores;
 
@@ -21,6 +22,8 @@ impl SharedSessions {
     pub(super) fn stores(&self) -> Option<Stores> {
         None
     }
+
+    pub(super) fn register(&self, _: &mut Registry) {}
 
     pub(super) async fn leave(self) {}
 }

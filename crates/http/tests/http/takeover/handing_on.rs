@@ -12,7 +12,7 @@ use protomcp_http::{
     Access, HopKeys, HttpReplicaClient, Principal, ReplicaAnswer, ReplicaClient, ReplicaError, Replicas,
 };
 use protomcp_server::{LeaseName, LeaseStore, NodeId, SealingSecret};
-use protomcp_testing::in_time;
+use protomcp_testing::{in_time, until};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -277,6 +277,22 @@ async fn a_process_that_shuts_down_finishes_what_it_has_handed_on() {
     assert_eq!(in_time(calling).await.unwrap().unwrap(), (200, done(1, "done")));
     in_time(b.stage.service.drained()).await.expect("nothing is left");
     assert_eq!(there.post(&call(2, "echo x")).await.status, 503);
+}
+
+/// The next request waits for the end of the running call, and the other process takes the session over.
+#[tokio::test]
+async fn a_request_for_a_session_of_a_process_that_shuts_down_waits() {
+    let (_shared, a, b, client, host) = two().await;
+    let there = b.host(&host);
+    let calling = say(&there, call(1, "wait"));
+    a.stage.tools.begun().await;
+    a.stage.tools.shut_down();
+    let waiting = say(&there, call(2, "echo x"));
+    until("it was handed on, and again", || client.count() >= 3).await;
+    a.stage.tools.go.notify_one();
+    assert_eq!(in_time(calling).await.unwrap().unwrap(), (200, done(1, "done")));
+    assert_eq!(in_time(waiting).await.unwrap().unwrap(), (200, done(2, "x")));
+    assert_eq!(b.stage.service.sessions(), 1);
 }
 
 /// A socket at which the process should be.
