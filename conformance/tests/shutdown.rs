@@ -138,6 +138,25 @@ fn a_second_signal_over_http_fails_the_running_calls() {
     assert!(web.sandbox().leftovers().is_empty());
 }
 
+/// A balancer notices that the server is to stop, and sends nothing to one that refuses it.
+#[test]
+fn requests_are_served_until_the_delay_of_the_drain_is_over() {
+    let mut web = Web::start("py/basics.py", &["--transport", "http", "--health", "--drain-delay", "5m"]);
+    web.initialize();
+    let ready = |web: &Web| web.send("GET", "/readyz", &[], "").status;
+    assert_eq!(ready(&web), 200);
+    web.process().signal(Signal::TERM);
+    eventually("it says that it is not ready", || (ready(&web) == 503).then_some(()));
+    assert_eq!(web.call("echo", &json!({"text": "still"})).json()["result"]["content"][0]["text"], "still");
+    web.forget("mcp-session-id");
+    web.initialize();
+    assert!(!web.process().stderr().contains("draining"), "{}", web.process().stderr());
+    web.process().signal(Signal::TERM);
+    assert_eq!(web.process().exit().code(), Some(0));
+    web.process().stderr_with("draining");
+    web.process().no_orphans();
+}
+
 /// Item 90.
 #[test]
 fn ending_during_the_start_of_the_tool_process_leaves_nothing() {

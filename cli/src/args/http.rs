@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use clap::{Arg, Args};
 #[cfg(feature = "proto-mcp")]
@@ -16,7 +17,7 @@ use super::store::Store;
 #[cfg(feature = "proto-mcp")]
 use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
-use super::values::size;
+use super::values::{size, time};
 use crate::exit::Failure;
 
 /// The help heading of these flags.
@@ -106,10 +107,26 @@ pub(crate) struct ObserveFlags {
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
     pub(crate) metrics_addr: Option<Place>,
 
+    /// Time after the signal to stop in which /readyz says 503 and everything is still served, so that balancers look in
+    /// between; at most 5m
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = drain_delay)]
+    pub(crate) drain_delay: Duration,
+
     /// Serve the reflection of gRPC, by which clients without the proto file learn the messages
     #[cfg(feature = "proto-mcp")]
     #[arg(long)]
     pub(crate) grpc_reflection: bool,
+}
+
+impl ObserveFlags {
+    /// Rejects a delay that no balancer can notice.
+    fn check(&self) -> Result<(), Failure> {
+        if !self.drain_delay.is_zero() && !self.health && self.metrics_addr.is_none() {
+            let why = "balancers look at /readyz, which is served with --health or --metrics-addr";
+            return Err(Failure::usage(format!("--drain-delay has no effect: {why}")));
+        }
+        Ok(())
+    }
 }
 
 /// The protocols on the port.
@@ -209,6 +226,14 @@ pub(super) fn host(text: &str) -> Result<String, Infallible> {
     Ok(without_brackets(text).to_owned())
 }
 
+/// The longest time in which a server that is to stop serves everything.
+const MAX_DRAIN_DELAY: Duration = Duration::from_secs(300);
+
+fn drain_delay(text: &str) -> Result<Duration, String> {
+    let delay = time(text)?;
+    if delay > MAX_DRAIN_DELAY { Err("at most 5m".into()) } else { Ok(delay) }
+}
+
 fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
@@ -243,6 +268,7 @@ impl Http {
             config = config.allow_host(name).allow_origin(origin);
         }
         self.names_one_url()?;
+        self.observe.check()?;
         let is_anywhere = self.is_anywhere();
         let oauth = self.oauth.options(&env)?;
         for origin in &self.allow_origin {

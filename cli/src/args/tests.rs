@@ -327,7 +327,7 @@ fn network_flags_are_refused_on_stdio() {
         let value = match name.as_str() {
             "--max-body" => " 1M",
             "--max-sessions" => " 5",
-            "--session-idle" => " 1m",
+            "--session-idle" | "--drain-delay" => " 1m",
             "--trusted-proxy" => " 10.0.0.0/8",
             "--metrics-addr" => " localhost:9090",
             _ if flag.get_action().takes_values() => " x",

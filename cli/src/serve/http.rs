@@ -10,7 +10,7 @@ use protomcp_bridge::{Availability, Bridge, open_files};
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{Limits, RequestStateKeys, Server, Service, Stores};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::args::http::HttpOptions;
@@ -44,6 +44,7 @@ pub(super) async fn serve(
     recorder: Option<Recorder>,
     inherited: Vec<StdListener>,
 ) -> Result<(), Failure> {
+    let (drain_timeout, drain_delay) = (tool.limits.drain_timeout, http.observe.drain_delay);
     let state_keys = http.state_keys.take();
     let status = live::status(&source, &tool);
     log::start_with(tool.log_level, tool.log, status.clone());
@@ -52,7 +53,6 @@ pub(super) async fn serve(
     let front = Front { recorder, ..Front::open(http, &tool, inherited).await? };
     let shared = SharedParts { state_keys, stores: front.sessions.stores() };
     let console = Console::open(&status, &mut signals);
-    let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
@@ -61,13 +61,13 @@ pub(super) async fn serve(
             console.serve(bridge.server());
             let Serving { service, readiness, listeners, sessions } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
-            let (drain, draining) = oneshot::channel();
+            let [draining, drains] = leaving(&mut signals, drain_delay, readiness.clone());
             let on_ready = move || {
                 readiness.set_ready();
                 tokio::spawn(follow(availability, readiness, draining));
             };
             let run = prepare(bridge, starting, signals, format!("{} over HTTP", path.display()), on_ready)
-                .on_drain(move || drop(drain))
+                .on_drain(move || drains.notify_one())
                 .on_ready(console.ready())
                 .on_drain(console.draining());
             // After a second signal the calls have failed with their process, and their answers are sent.
@@ -90,8 +90,10 @@ pub(super) async fn serve(
             readiness.set_ready();
             console.ready()();
             let draining = console.draining();
+            let leaving = readiness.clone();
+            signals.delay_stop(drain_delay, move || leave(&leaving));
             let on_drain = move || {
-                readiness.set_unready();
+                leave(&readiness);
                 draining();
             };
             let serving = console.with_calls(all(listeners), drain_timeout);
@@ -183,7 +185,7 @@ impl Front {
         let carriers = Carriers::new(terms.over_http(server.clone(), http.config.limits.max_body), &http);
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
-        let registry = metrics::registry(bridge, &service, terms.admission().clone());
+        let registry = metrics::registry(bridge, &service, terms.admission().clone(), &sessions);
         let mut routes = Routes::new(service.clone());
         // A trace has messages of JSON-RPC.
         #[cfg(feature = "proto-mcp")]
@@ -217,12 +219,30 @@ impl Front {
     }
 }
 
+/// A server that is ready says no longer that it is. Returns true.
+#[cfg(feature = "upstream")]
+fn leave(readiness: &Readiness) -> bool {
+    readiness.set_unready();
+    true
+}
+
+/// Told when the server is to stop. The drain begins after this time, if the server is ready, and tells it as well.
+fn leaving(signals: &mut Signals, delay: Duration, readiness: Readiness) -> [Arc<Notify>; 2] {
+    let leaving = Arc::new(Notify::new());
+    let [is_told, tells] = [Arc::clone(&leaving), Arc::clone(&leaving)];
+    signals.delay_stop(delay, move || {
+        leaving.notify_one();
+        readiness.is_ready()
+    });
+    [is_told, tells]
+}
+
 /// Reports the readiness from the first start on: calls are made, and the server does not drain.
-async fn follow(mut availability: Availability, readiness: Readiness, mut draining: oneshot::Receiver<()>) {
+async fn follow(mut availability: Availability, readiness: Readiness, draining: Arc<Notify>) {
     loop {
         tokio::select! {
             biased;
-            _ = &mut draining => break,
+            () = draining.notified() => break,
             goes_on = availability.changed() => if !goes_on {
                 break;
             } else if availability.is_available() {

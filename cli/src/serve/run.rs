@@ -1,10 +1,13 @@
 //! The run of a bridge under the control of signals, and its errors.
 
 use std::fmt::Display;
+use std::pin::Pin;
+use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Run, RunError, RunHandle, StartError, Starting};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::{Sleep, sleep};
 
 use crate::exit::{self, Failure};
 use crate::serve::service_manager;
@@ -55,6 +58,21 @@ pub(super) enum Wish {
 
 /// The signals of the system and the user.
 pub(super) struct Signals {
+    sources: Sources,
+    /// `None`: a stop is not delayed, or is already.
+    departure: Option<Departure>,
+    /// The end of the delay of a stop.
+    leaving: Option<Pin<Box<Sleep>>>,
+}
+
+/// The time between the wish to stop and the stop.
+struct Departure {
+    delay: Duration,
+    /// Returns false if there is nothing to wait for.
+    begins: Box<dyn FnOnce() -> bool + Send>,
+}
+
+struct Sources {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
@@ -83,28 +101,48 @@ impl Signals {
     pub(super) fn new() -> Result<Self, Failure> {
         let listen =
             |kind| signal(kind).map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")));
-        Ok(Self {
+        let sources = Sources {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
             in_terminal: has_terminal(),
             typed: None,
-        })
+        };
+        Ok(Self { sources, departure: None, leaving: None })
     }
 
     /// Typed commands count as well.
     pub(super) fn listen_to(&mut self, typed: mpsc::Receiver<Wish>) {
-        self.typed = Some(typed);
+        self.sources.typed = Some(typed);
     }
 
-    /// Waits for the next one.
+    /// Lets this time pass between the first wish to stop and the stop. `begins` is called with the wish, and returns
+    /// false if there is nothing to wait for; the second wish ends the time.
+    #[cfg(feature = "http")]
+    pub(super) fn delay_stop(&mut self, delay: Duration, begins: impl FnOnce() -> bool + Send + 'static) {
+        self.departure = (!delay.is_zero()).then(|| Departure { delay, begins: Box::new(begins) });
+    }
+
+    /// Waits for the next one. It may be dropped at any time.
     pub(super) async fn next(&mut self) -> Wish {
-        tokio::select! {
-            wish = next_of(&mut self.typed) => wish,
-            _ = self.interrupt.recv() => Wish::Stop,
-            _ = self.terminate.recv() => Wish::Stop,
-            // A terminal that was closed sends the same signal.
-            _ = self.hangup.recv() => if self.in_terminal && !has_terminal() { Wish::Stop } else { Wish::Reload },
+        loop {
+            let wish = match &mut self.leaving {
+                Some(over) => tokio::select! {
+                    () = over => Wish::Stop,
+                    wish = self.sources.next() => wish,
+                },
+                None => self.sources.next().await,
+            };
+            if wish == Wish::Reload {
+                return wish;
+            }
+            self.leaving = None;
+            let Some(Departure { delay, begins }) = self.departure.take() else { return wish };
+            if !begins() {
+                return wish;
+            }
+            tracing::info!("not ready, and serving for another {delay:?}; press Ctrl-C again to drain now");
+            self.leaving = Some(Box::pin(sleep(delay)));
         }
     }
 
@@ -118,5 +156,17 @@ impl Signals {
                 }
             }
         });
+    }
+}
+
+impl Sources {
+    async fn next(&mut self) -> Wish {
+        tokio::select! {
+            wish = next_of(&mut self.typed) => wish,
+            _ = self.interrupt.recv() => Wish::Stop,
+            _ = self.terminate.recv() => Wish::Stop,
+            // A terminal that was closed sends the same signal.
+            _ = self.hangup.recv() => if self.in_terminal && !has_terminal() { Wish::Stop } else { Wish::Reload },
+        }
     }
 }
