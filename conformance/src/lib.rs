@@ -10,6 +10,7 @@
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
+//! - [`Redis`] is a store that several `pmcp` share.
 //! - [`certificates`] writes an authority, and certificates that it has signed.
 //! - [`talker`] is a small server whose calls are cut at every byte; [`cut_server`] is a program with it.
 //! - [`handlers`] are the tools, prompts and resources that the suite asks for.
@@ -32,6 +33,7 @@ pub mod neighbours;
 mod orphans;
 mod peer;
 mod programs;
+mod redis;
 mod sandbox;
 mod scene;
 mod stage;
@@ -52,6 +54,7 @@ pub use programs::{
     hostile_tools, init_example, link_sdk_packages, peers, pmcp, relay, root, sdk_example,
 };
 pub use protomcp_testing::{eventually, judged, patience, tier};
+pub use redis::Redis;
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};

@@ -7,6 +7,7 @@
 mod access_log;
 mod apps;
 mod architecture;
+mod balanced;
 mod basics;
 mod book;
 mod bounds;

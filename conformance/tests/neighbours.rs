@@ -17,6 +17,8 @@ mod link;
 mod privacy;
 #[path = "neighbours/queue.rs"]
 mod queue;
+#[path = "neighbours/replicas.rs"]
+mod replicas;
 #[path = "neighbours/sessions.rs"]
 mod sessions;
 #[path = "neighbours/soak.rs"]

@@ -1,95 +1,32 @@
 //! Several `pmcp` that share their sessions in a store: a real `redis-server`, in front of real processes.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
-use protomcp_conformance::{Reply, Sandbox, Web, eventually};
+use protomcp_conformance::{Redis, Reply, Sandbox, Web, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// A `redis-server` on a socket in its own folder, which is killed at the end.
-struct Redis {
-    process: Child,
-    sandbox: Sandbox,
+/// A server that shares its sessions there.
+fn replica(redis: &Redis) -> Web {
+    redis.serve("py/basics.py", &["--metrics"])
 }
 
-impl Redis {
-    fn start() -> Self {
-        let sandbox = Sandbox::new();
-        Self { process: run(&sandbox), sandbox }
-    }
-
-    fn url(&self) -> String {
-        format!("redis+unix://{}", self.sandbox.path("s").display())
-    }
-
-    fn stop(&mut self) {
-        self.process.kill().expect("it is a child");
-        self.process.wait().expect("it is a child");
-    }
-
-    fn start_again(&mut self) {
-        self.process = run(&self.sandbox);
-    }
-
-    /// A server that shares its sessions there, and its key.
-    fn replica(&self) -> Web {
-        self.replica_of("py/basics.py", &[])
-    }
-
-    /// A server that the other ones reach, too.
-    fn reachable(&self, fixture: &str) -> Web {
-        self.replica_of(fixture, &["--replica-url", "http://127.0.0.1:0"])
-    }
-
-    fn replica_of(&self, fixture: &str, flags: &[&str]) -> Web {
-        let key = self.key();
-        let shared = ["--transport", "http", "--sealing-key-file", &*key];
-        Web::start_with(fixture, &[&shared[..], flags].concat(), &[("PMCP_STORE", &self.url())])
-    }
-
-    /// A server with this Python file, which the other ones reach.
-    fn serve(&self, file: &str) -> Web {
-        let (key, sandbox) = (self.key(), Sandbox::new());
-        sandbox.write("tools.py", file);
-        let words = ["run", "tools.py", "--transport", "http", "--port", "0", "--sealing-key-file", &*key];
-        let launch = sandbox.pmcp(&words).arg("--replica-url").arg("http://127.0.0.1:0");
-        Web::launch(sandbox.clone(), launch.env("PMCP_STORE", self.url()))
-    }
-
-    /// The file with the key of all servers.
-    fn key(&self) -> String {
-        let key = self.sandbox.path("key");
-        if !key.exists() {
-            self.sandbox.write("key", [7; 32]);
-            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is our file");
-        }
-        key.to_string_lossy().into_owned()
-    }
+/// A server that the other ones reach, too.
+fn reachable(redis: &Redis, fixture: &str) -> Web {
+    redis.serve(fixture, &["--metrics", "--replica-url", "http://127.0.0.1:0"])
 }
 
-impl Drop for Redis {
-    fn drop(&mut self) {
-        // It may have been stopped.
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
-
-fn run(sandbox: &Sandbox) -> Child {
-    let socket = sandbox.path("s");
-    let mut command = Command::new("redis-server");
-    command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("redis-server starts");
-    eventually("redis-server listens", || {
-        let ended = process.try_wait().expect("it is a child");
-        assert!(ended.is_none(), "redis-server has ended: {ended:?}");
-        UnixStream::connect(&socket).ok()
-    });
-    process
+/// A server with this Python file, which the other ones reach.
+fn serve(redis: &Redis, file: &str) -> Web {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", file);
+    let launch = redis.replica(&sandbox, "tools.py").arg("--port").arg("0").arg("--sdk").arg("bundled");
+    let launch = launch.arg("--replica-url").arg("http://127.0.0.1:0");
+    Web::launch(sandbox, launch)
 }
 
 /// Sends requests of this session from here on, or of none.
@@ -111,6 +48,13 @@ fn open(server: &Web) -> String {
     initialize(server).header("mcp-session-id").expect("a session is opened").to_owned()
 }
 
+/// A figure of the metrics of a server.
+fn figure(server: &Web, name: &str) -> f64 {
+    let page = server.send("GET", "/metrics", &[], "").body;
+    let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.unwrap_or_else(|| panic!("no {name} in {page}"))
+}
+
 fn text(reply: &Reply) -> Value {
     reply.json()["result"]["content"][0]["text"].clone()
 }
@@ -122,7 +66,7 @@ fn echo(server: &Web, words: &str) -> Reply {
 #[test]
 fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
     let redis = Redis::start();
-    let (a, mut b, mut c) = (redis.replica(), redis.replica(), redis.replica());
+    let (a, mut b, mut c) = (replica(&redis), replica(&redis), replica(&redis));
     let session = open(&a);
     for server in [&mut b, &mut c] {
         in_session(server, Some(&session));
@@ -133,6 +77,7 @@ fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
     a.process().signal(Signal::TERM);
     assert!(a.process().exit().success());
     assert_eq!(text(&echo(&b, "after the end")), "after the end");
+    assert!(figure(&b, "pmcp_http_sessions_taken_over_total ") >= 1.0);
 
     b.process().signal(Signal::KILL);
     b.process().exit();
@@ -143,7 +88,7 @@ fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
 
     // It ends everywhere with its client's request.
     assert_eq!(c.send("DELETE", "/mcp", &[], "").status, 204);
-    let mut d = redis.replica();
+    let mut d = replica(&redis);
     in_session(&mut d, Some(&session));
     eventually("the session has ended", || (echo(&d, "after the session").status == 404).then_some(()));
 }
@@ -151,7 +96,7 @@ fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
 #[test]
 fn requests_are_handed_on_to_the_server_of_their_session() {
     let redis = Redis::start();
-    let (mut a, mut b) = (redis.reachable("py/basics.py"), redis.reachable("py/basics.py"));
+    let (mut a, mut b) = (reachable(&redis, "py/basics.py"), reachable(&redis, "py/basics.py"));
     let session = open(&a);
     in_session(&mut a, Some(&session));
     in_session(&mut b, Some(&session));
@@ -166,6 +111,8 @@ fn requests_are_handed_on_to_the_server_of_their_session() {
     b.call("reveal", &json!({}));
     stream.line_with("list_changed").expect("the events of the session come through the other server");
 
+    assert!(figure(&b, "pmcp_http_handed_on_total{outcome=\"answered\"} ") >= 1.0);
+    assert!(figure(&b, "pmcp_http_handed_on_total{outcome=\"lost\"} ").abs() < 0.5);
     let forged = b.send("POST", "/mcp", &[("protomcp-hop", "v1.e30.c2lnbmF0dXJl")], "{}");
     assert_eq!(forged.status, 401, "{forged:?}");
 
@@ -176,7 +123,7 @@ fn requests_are_handed_on_to_the_server_of_their_session() {
 #[test]
 fn an_answer_is_handed_on_to_the_server_that_asks() {
     let redis = Redis::start();
-    let (asks, other) = (redis.reachable("py/asks.py"), redis.reachable("py/asks.py"));
+    let (asks, other) = (reachable(&redis, "py/asks.py"), reachable(&redis, "py/asks.py"));
     let mut params = json!({"name": "ask", "arguments": {"text": "hi"}, "_meta": meta(&json!({"sampling": {}}))});
     let first = stateless(&asks, &params);
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
@@ -209,11 +156,11 @@ async def wait(path: str) -> str:
 "#;
 
 #[test]
-fn a_task_is_read_at_each_server_and_after_the_end_of_its_own() {
+fn a_task_is_read_at_each_server_and_after_its_server_has_ended() {
     let redis = Redis::start();
-    let (a, b) = (redis.serve(WAITS), redis.serve(WAITS));
-    let file = redis.sandbox.path("there");
-    let (ends, stays) = (begin(&a, &file), begin(&a, &redis.sandbox.path("never")));
+    let (a, b) = (serve(&redis, WAITS), serve(&redis, WAITS));
+    let file = redis.sandbox().path("there");
+    let (ends, stays) = (begin(&a, &file), begin(&a, &redis.sandbox().path("never")));
     for task in [&ends, &stays] {
         assert_eq!(look(&b, task)["status"], "working");
     }
@@ -242,7 +189,8 @@ fn look(server: &Web, task: &Value) -> Value {
     let meta = meta(&json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
     let params = json!({"taskId": task, "_meta": meta});
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": params});
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tasks/get")];
+    let id = task.as_str().expect("a task has an id");
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tasks/get"), ("mcp-name", id)];
     let answer = server.send("POST", "/mcp", &headers, &request.to_string()).json();
     assert!(answer["error"].is_null(), "{answer}");
     answer["result"].clone()
@@ -267,18 +215,22 @@ fn meta(capabilities: &Value) -> Value {
 #[test]
 fn without_the_store_requests_without_sessions_are_served() {
     let mut redis = Redis::start();
-    let mut server = redis.replica();
+    let mut server = replica(&redis);
     let session = open(&server);
     redis.stop();
 
     let params = json!({"name": "echo", "arguments": {"text": "stateless"}, "_meta": meta(&json!({}))});
     assert_eq!(stateless(&server, &params)["result"]["content"][0]["text"], "stateless");
     let refused = initialize(&server);
+    eventually("a request to the store has failed", || {
+        (figure(&server, "pmcp_store_failures_total ") >= 1.0).then_some(())
+    });
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{refused:?}");
 
     // An empty store does not know the session; a new one is opened.
     redis.start_again();
+    eventually("the server has a lease", || (figure(&server, "pmcp_http_lease ") > 0.5).then_some(()));
     let opened =
         eventually("the store is used again", || Some(initialize(&server)).filter(|reply| reply.status == 200));
     assert_ne!(opened.header("mcp-session-id"), Some(session.as_str()));
@@ -327,13 +279,11 @@ fn the_settings_show_no_password_of_the_store() {
 /// A client without a session listens at one server, and a call at the other one changes the list for everyone.
 #[test]
 fn a_listener_hears_of_changes_at_another_server() {
-    use std::io::{Read, Write};
-
     let redis = Redis::start();
     let flags = ["--sdk", "bundled"];
-    let (a, b) = (redis.replica_of("sdk/grows.py", &flags), redis.replica_of("sdk/grows.py", &flags));
+    let (a, b) = (redis.serve("sdk/grows.py", &flags), redis.serve("sdk/grows.py", &flags));
     eventually("both servers receive notices", || {
-        let mut socket = UnixStream::connect(redis.sandbox.path("s")).ok()?;
+        let mut socket = UnixStream::connect(redis.sandbox().path("s")).ok()?;
         socket.write_all(b"PUBSUB NUMSUB pmcp:bus:0\r\n").ok()?;
         let mut answer = [0; 64];
         let length = socket.read(&mut answer).ok()?;

@@ -61,18 +61,22 @@ pub(crate) fn add(builder: Builder) -> Builder {
 
 /// Tools that change what they belong to.
 pub(crate) fn add_triggers(registry: &Registry) -> Result<(), DefinitionError> {
+    // Servers that share their clients have the same names in their lists, whichever of them was changed.
+    let tool =
+        |times: u32| Tool::new("test_changed_tool", format!("Was changed {times} times")).handler(async || "changed");
+    let prompt = |times: u32| {
+        Prompt::new("test_changed_prompt", format!("Was changed {times} times")).handler(async || "changed")
+    };
+    registry.tools().insert(tool(0))?;
+    registry.prompts().insert(prompt(0))?;
     let (changes, own) = (Arc::new(AtomicU32::new(0)), registry.clone());
     let tools = Tool::new("test_trigger_tool_change", "Changes the list of tools").handler(move || {
-        let times = changes.fetch_add(1, Ordering::Relaxed) + 1;
-        let changed = Tool::new("test_changed_tool", format!("Was changed {times} times"));
-        let outcome = own.tools().insert(changed.handler(async || "changed"));
+        let outcome = own.tools().insert(tool(changes.fetch_add(1, Ordering::Relaxed) + 1));
         std::future::ready(outcome.map(|_| "changed").map_err(|error| error.to_string()))
     });
     let (changes, own) = (Arc::new(AtomicU32::new(0)), registry.clone());
     let prompts = Tool::new("test_trigger_prompt_change", "Changes the list of prompts").handler(move || {
-        let times = changes.fetch_add(1, Ordering::Relaxed) + 1;
-        let changed = Prompt::new("test_changed_prompt", format!("Was changed {times} times"));
-        let outcome = own.prompts().insert(changed.handler(async || "changed"));
+        let outcome = own.prompts().insert(prompt(changes.fetch_add(1, Ordering::Relaxed) + 1));
         std::future::ready(outcome.map(|_| "changed").map_err(|error| error.to_string()))
     });
     registry.tools().insert(tools)?;

@@ -15,6 +15,7 @@ use crate::neighbours::report::Report;
 use crate::neighbours::tls::Certificate;
 use crate::neighbours::user::User;
 use crate::programs::hostile_tools;
+use crate::redis::Redis;
 use crate::web::Web;
 use protomcp_testing::{patience, tier};
 
@@ -58,6 +59,8 @@ pub struct Setup<'a> {
     pub descriptors: Option<u64>,
     /// The time that one handler of mallory may occupy a slot that alice needs.
     pub turn: Duration,
+    /// True if mallory uses another server, which shares its sessions with the one of alice.
+    pub replicas: bool,
 }
 
 impl Setup<'_> {
@@ -71,6 +74,7 @@ impl Setup<'_> {
         tls: false,
         descriptors: None,
         turn: Duration::ZERO,
+        replicas: false,
     };
 }
 
@@ -80,17 +84,20 @@ impl Default for Setup<'_> {
     }
 }
 
-/// A server with two users.
+/// A server with two users, or two servers with a store.
 #[derive(Debug)]
 pub struct Neighbours {
-    /// The server.
+    /// The server of alice.
     pub web: Web,
+    /// The server of mallory, if that is another one.
+    pub other: Option<Web>,
     /// The user who works.
     pub alice: User,
     /// The user who attacks.
     pub mallory: User,
     skipped: Vec<Op>,
     turn: Duration,
+    _store: Option<Redis>,
     _certificate: Option<Certificate>,
     /// Scenarios measure time, so they run one after the other.
     _alone: MutexGuard<'static, ()>,
@@ -129,15 +136,16 @@ impl Neighbours {
         }
         flags.extend(setup.flags);
         let _limit = setup.descriptors.map(SoftLimit::set);
-        let web = match setup.tool {
-            Tool::Hostile(calls) => Web::start_program(
-                &hostile_tools(),
-                &flags,
-                &[("HOSTILE_CALLS", &calls.to_string()), ("TOOLS_SECRET", "s3cret")],
-            ),
-            Tool::Published(file) => Web::start(file, &flags),
-        };
-        let (mut alice, mut mallory) = (User::new(web.port(), 2), User::new(web.port(), 1));
+        let store = setup.replicas.then(Redis::start);
+        let (key, place) = store.as_ref().map(|store| (store.key(), store.url())).unzip();
+        if let Some(key) = &key {
+            flags.extend(["--sealing-key-file", key, "--replica-url", "http://127.0.0.1:0"]);
+        }
+        let start = || serve(setup.tool, &flags, place.as_deref());
+        let web = start();
+        let other = setup.replicas.then(start);
+        let port = other.as_ref().map_or(web.port(), Web::port);
+        let (mut alice, mut mallory) = (User::new(web.port(), 2), User::new(port, 1));
         if let Some(issuer) = issuer {
             (alice, mallory) = (
                 alice.with_token(token(issuer, setup.alg, "alice")),
@@ -148,8 +156,10 @@ impl Neighbours {
         (alice.tls, mallory.tls) = (tls.clone(), tls);
         Self {
             web,
+            other,
             alice,
             mallory,
+            _store: store,
             _certificate: certificate,
             skipped: setup.skipped.to_vec(),
             turn: setup.turn,
@@ -221,6 +231,20 @@ impl Neighbours {
         let wanted =
             |line: &&str| line.starts_with("pmcp_http_responses_total") || line.starts_with("pmcp_calls_total");
         page.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// Starts a server with these tools, and the store at this URL.
+fn serve(tool: Tool, flags: &[&str], store: Option<&str>) -> Web {
+    let store = store.map(|url| ("PMCP_STORE", url));
+    match tool {
+        Tool::Hostile(calls) => {
+            let calls = calls.to_string();
+            let own = [("HOSTILE_CALLS", calls.as_str()), ("TOOLS_SECRET", "s3cret")];
+            let variables: Vec<_> = own.into_iter().chain(store).collect();
+            Web::start_program(&hostile_tools(), flags, &variables)
+        }
+        Tool::Published(file) => Web::start_with(file, flags, store.as_slice()),
     }
 }
 

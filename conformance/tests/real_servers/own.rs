@@ -132,6 +132,7 @@ fn library_facts() -> Facts {
     facts.task = Some(ask("slow_compute", json!({"seconds": 0.1, "label": "a task"}), "Computed"));
     facts.resources.subscription = Some((WATCHED, ask("test_touch_resource", json!({}), "told")));
     facts.prompts.names = vec![
+        "test_changed_prompt",
         "test_input_required_result_prompt",
         "test_prompt_with_arguments",
         "test_prompt_with_embedded_resource",
@@ -168,6 +169,7 @@ const LIBRARY_TOOLS: &[&str] = &[
     "protocol_error_job",
     "slow_compute",
     "test_audio_content",
+    "test_changed_tool",
     "test_custom_header",
     "test_elicitation",
     "test_elicitation_sep1034_defaults",
