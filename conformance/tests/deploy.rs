@@ -1,5 +1,7 @@
 //! The files of `deploy/`, each with the program that reads it: systemd's checks, haproxy, nginx, and a linter of container
-//! files.
+//! files. The ones for Kubernetes have no such program.
+
+mod kubernetes;
 
 use std::ffi::OsStr;
 use std::fs;
