@@ -30,6 +30,7 @@ fn examples() -> PathBuf {
         "visits",
         "logs",
         "app",
+        "refunds",
     ];
     let [first, ..] = names.map(sdk_example);
     first.parent().expect("an example is in a folder").to_owned()

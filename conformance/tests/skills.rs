@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Output;
 
-use protomcp_conformance::{Host, Launch, Sandbox, eventually, pmcp};
+use protomcp_conformance::{Host, Launch, Sandbox, eventually, pmcp, sdk_example};
 use rustix::process::{Signal, geteuid};
 use serde_json::{Value, json};
 
@@ -211,4 +211,14 @@ fn an_unreadable_file_outside_of_skills_is_left_out() {
         log.contains("not served as part of a skill: ") && log.contains("private.md\": it may not be read"),
         "{log}"
     );
+}
+
+#[test]
+fn the_skills_of_the_example_come_with_its_tools() {
+    let sandbox = Sandbox::new();
+    let host = sandbox.pmcp(&["run"]).arg(sdk_example("refunds")).start();
+    host.initialize();
+    assert_eq!(host.text("find", &json!({"number": 7})), "order 7: two teapots, 12 days ago");
+    let read = host.ask("resources/read", &json!({"uri": "skill://refunds/SKILL.md"}));
+    assert!(read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("Find the order")), "{read}");
 }

@@ -1,6 +1,6 @@
 // Instructions for the model (Agent Skills): pmcp dev refunds.ts
 //
-// Each folder below `skills` with a `SKILL.md` is a skill, which `pmcp` serves next to the tools and reads again after a save.
+// Each folder below `skills` with a `SKILL.md` is a skill, served next to the tools and read again after a save.
 import { skills, tool } from "protomcp";
 import { z } from "zod";
 
