@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A call whose answer is a stream: five reports of progress, and the result.
 const PROGRESS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep_ms","arguments":{"ms":0},"_meta":{"progressToken":"p"}}}"#;
 
-/// What the clients do.
+/// The calls of the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Calls {
     InSessions,
