@@ -14,7 +14,7 @@ use crate::records::store_future::StoreFuture;
 ///
 /// Processes share one if their services subscribe at the same place for all of them: then one process subscribes for
 /// the clients of all, and the updates reach the others through the
-/// [`SessionDirectory`](crate::SessionDirectory). Services that notice changes by themselves, each in its process, keep
+/// [`NoticeBus`](crate::NoticeBus). Services that notice changes by themselves, each in its process, keep
 /// the local default. A shared store forgets the counts of a process that has died.
 ///
 /// Each method is one step: no other caller of the store sees or changes the count in between.

@@ -35,7 +35,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 
     /// Enters a change of a task: its new record. The record of a task that the store does not keep is ignored.
     ///
-    /// The end of a task is entered before the [`SessionDirectory`](crate::SessionDirectory) gets the notice of it. If
+    /// The end of a task is entered before the [`NoticeBus`](crate::NoticeBus) gets the notice of it. If
     /// processes share both, the process that gets the notice reads the end: the notice follows the write.
     fn update(&self, task: TaskRecord) -> TaskUpdate;
 
