@@ -8,7 +8,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode};
 use protomcp_server::{Limits, Reserved};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, without_byte_order_mark,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
+    without_byte_order_mark,
 };
 
 use crate::auth::{authorize_tasks, valid_until};
@@ -75,10 +76,16 @@ async fn handle_request(
         Ok(session) if let Err(refusal) = authorize_tasks(&endpoint.config, parts, &request, &session.needed()) => {
             *refusal
         }
-        Ok(session) => match ask(session, source, request).await {
-            Ok(handle) => respond(endpoint, handle, Some(&endpoint.patience), false).await,
-            Err(refusal) => *refusal,
-        },
+        Ok(session) => {
+            let id = request.id.clone();
+            match ask(session, source, request).await {
+                Ok(handle) => {
+                    let response = respond(endpoint, handle, Some(&endpoint.patience), false).await;
+                    response.unwrap_or_else(|session| request_ended(&session, id))
+                }
+                Err(refusal) => *refusal,
+            }
+        }
         Err(not_here) => not_here.into_answer(request.id),
     }
 }
@@ -94,7 +101,7 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
         Err(refusal) => return *refusal,
     };
     let mut response = match ask(Arc::clone(&session), source, request).await {
-        Ok(handle) => respond(endpoint, handle, None, false).await,
+        Ok(handle) => respond(endpoint, handle, None, false).await.unwrap_or_else(|session| session_ended(&session)),
         Err(refusal) => *refusal,
     };
     match session.version() {
@@ -197,14 +204,34 @@ async fn batch(
     let mut delivery = PendingRequests::new(&session, &requests, source);
     for message in good {
         if !delivery.deliver(message).await {
-            return session_ended(&session);
+            return batch_ended(&session, requests.clone());
         }
     }
     drop(delivery);
     match handle {
-        Some(handle) => respond(endpoint, handle, Some(&endpoint.patience), true).await,
+        Some(handle) => {
+            let response = respond(endpoint, handle, Some(&endpoint.patience), true).await;
+            response.unwrap_or_else(|session| batch_ended(&session, requests))
+        }
         None => reply::empty(StatusCode::ACCEPTED),
     }
+}
+
+/// The session has ended while this request ran.
+fn request_ended(session: &HttpSession, id: RequestId) -> Response<Body> {
+    if session.is_lost() {
+        return reply::refuse(StatusCode::OK, Some(id), holder_gone());
+    }
+    session_ended(session)
+}
+
+/// The session has ended while these requests of a batch waited or ran.
+fn batch_ended(session: &HttpSession, requests: Vec<RequestId>) -> Response<Body> {
+    if requests.is_empty() || !session.is_lost() {
+        return session_ended(session);
+    }
+    let answers: Vec<_> = requests.into_iter().map(|id| Message::error(Some(id), holder_gone())).collect();
+    reply::json(StatusCode::OK, sse::json_array(&answers))
 }
 
 /// The response to messages that another process may have carried out without answering.
@@ -223,12 +250,15 @@ fn lost(messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
 }
 
 /// Waits for the answers. The response is JSON unless another message comes first or `patience` ends.
+///
+/// # Errors
+/// The session, if it has ended before the answers. The requests may have been carried out.
 async fn respond(
     endpoint: &Endpoint,
     handle: StreamHandle,
     patience: Option<&Patience>,
     is_batch: bool,
-) -> Response<Body> {
+) -> Result<Response<Body>, Arc<HttpSession>> {
     let mut patience = patience.map(Patience::begin);
     let first = poll_fn(|cx| match handle.session.first(handle.stream_ref, cx.waker()) {
         First::Pending => match &mut patience {
@@ -239,12 +269,12 @@ async fn respond(
     });
     let answers = match first.await {
         First::Answers(answers) => answers,
-        First::Events | First::Pending => return stream(endpoint, handle),
+        First::Events | First::Pending => return Ok(stream(endpoint, handle)),
     };
     // The client may rely on the change that an answer confirms, in another process as well.
     if handle.session.saved().await.is_err() {
         handle.session.lose();
-        return session_ended(&handle.session);
+        return Err(Arc::clone(&handle.session));
     }
     let answers = answers.into_iter().map(Outgoing::into_reserved);
     let (answers, reservations): (Vec<_>, Vec<_>) =
@@ -252,12 +282,13 @@ async fn respond(
     let pieces = match answers.first() {
         Some(_) if is_batch => sse::json_array(&answers),
         Some(answer) => sse::json(answer),
-        None if handle.session.is_over() => return session_ended(&handle.session),
+        None if handle.session.is_over() => return Err(Arc::clone(&handle.session)),
         // The request was cancelled: the client does not wait for an answer.
-        None => return reply::past_events(Vec::new()),
+        None => return Ok(reply::past_events(Vec::new())),
     };
     let reservations: Vec<_> = reservations.into_iter().flatten().collect();
-    reply::json(StatusCode::OK, hold(pieces, Some(reservations).filter(|reservations| !reservations.is_empty())))
+    let pieces = hold(pieces, Some(reservations).filter(|reservations| !reservations.is_empty()));
+    Ok(reply::json(StatusCode::OK, pieces))
 }
 
 /// Turns the response into a stream of events.
@@ -282,12 +313,11 @@ fn refuse(session: &HttpSession, refused: Refused) -> Response<Body> {
     }
 }
 
-/// The session has ended while the request waited.
+/// The session has ended before the request was delivered to it.
 fn session_ended(session: &HttpSession) -> Response<Body> {
     if session.is_lost() {
         return retry_soon(
-            "another process of this server may serve the session now, and the call may have had effects: send it \
-             again if that is safe",
+            "another process of this server may serve the session now: send the request again in a moment",
         );
     }
     reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over: initialize again")
