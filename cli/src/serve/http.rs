@@ -219,20 +219,21 @@ impl Front {
     }
 }
 
-/// A server that is ready says no longer that it is. Returns true.
-#[cfg(feature = "upstream")]
+/// Says that the server is not ready from now on. Returns true if it was: only then a balancer has to notice.
 fn leave(readiness: &Readiness) -> bool {
+    let was_ready = readiness.is_ready();
     readiness.set_unready();
-    true
+    was_ready
 }
 
-/// Told when the server is to stop. The drain begins after this time, if the server is ready, and tells it as well.
+/// Told when the server is to stop: it leaves. The drain begins after this time, if the server was ready, and tells it as
+/// well.
 fn leaving(signals: &mut Signals, delay: Duration, readiness: Readiness) -> [Arc<Notify>; 2] {
     let leaving = Arc::new(Notify::new());
     let [is_told, tells] = [Arc::clone(&leaving), Arc::clone(&leaving)];
     signals.delay_stop(delay, move || {
         leaving.notify_one();
-        readiness.is_ready()
+        leave(&readiness)
     });
     [is_told, tells]
 }

@@ -156,8 +156,14 @@ impl Replicas {
         };
         let Some(address) = self.address(keeper, to).await else { return HandedOn::NotSent };
         let digest = self.digest(&owner, body).await;
-        let hop = Hop::new(to.clone(), HopCaller::of(head), digest, SystemTime::now());
-        let Some(request) = self.request(&address, hop, head, body) else { return HandedOn::NotSent };
+        let hop = match Hop::new(to.clone(), HopCaller::of(head), digest, SystemTime::now()) {
+            Ok(hop) => hop,
+            Err(error) => {
+                tracing::error!("a request is not handed on: {error}");
+                return HandedOn::NotSent;
+            }
+        };
+        let Some(request) = self.request(&address, &hop, head, body) else { return HandedOn::NotSent };
         let answer = timeout(self.time_limit, self.client.send(request)).await;
         let answer = answer.unwrap_or_else(|_| {
             let why = format!("no head of a response within {:?}", self.time_limit);
@@ -226,14 +232,7 @@ impl Replicas {
     }
 
     /// The request as it is handed on.
-    fn request(
-        &self,
-        address: &Uri,
-        hop: Result<Hop, getrandom::Error>,
-        head: &Parts,
-        body: &Bytes,
-    ) -> Option<Request<Bytes>> {
-        let hop = hop.inspect_err(|error| tracing::error!("a request is not handed on: {error}")).ok()?;
+    fn request(&self, address: &Uri, hop: &Hop, head: &Parts, body: &Bytes) -> Option<Request<Bytes>> {
         let Some(value) = hop.write(&self.keys, head) else {
             tracing::warn!("a request is not handed on: the token of its caller has too many claims");
             return None;
