@@ -35,8 +35,8 @@ const LARGEST: usize = 64 << 10;
 /// Notices for the sessions of other processes, on a channel of a Redis or Valkey.
 ///
 /// A notice waits in a queue of 1,024 notices and 1 MiB until it is sent. A change that waits already is not queued
-/// again. While the store is away or too slow, the oldest notices are dropped, with a line in the log; a notice above
-/// 64 KiB is not sent. A notice may arrive twice, when the connection ends while it is sent.
+/// again. While the store is away or too slow, the oldest notices are dropped, with a line in the log, and changes of lists
+/// and tasks after all others; a notice above 64 KiB is not sent. A notice may arrive twice, when the connection ends while it is sent.
 ///
 /// Notices are received over a separate connection, which is made again when it has ended, for as long as the bus is
 /// there. Some may have been missed then: the sessions of this process are notified that the lists of tools, resources
