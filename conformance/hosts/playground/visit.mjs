@@ -272,14 +272,26 @@ await withPage(process.env.BROWSER, async (page) => {
       await submit();
       await outcome.locator("progress[value]").waitFor();
       const text = await readFile(file, "utf8");
-      const added = '@tool\nasync def added_later(word: str) -> str:\n    """Is new."""\n    return word\n\n\nif __name__';
-      await writeFile(file, text.replace("Adds two numbers.", "Adds two whole numbers.").replace("if __name__", added));
-      await page.locator("#items .item", { hasText: "added_later" }).locator(".badge.new").waitFor();
+      const code = '@tool\nasync def added_later(word: str) -> str:\n    """Is new."""\n    return word\n\n\nif __name__';
+      await writeFile(file, text.replace("Adds two numbers.", "Adds two whole numbers.").replace("if __name__", code));
+      const added = page.locator("#items .item", { hasText: "added_later" });
+      await added.locator(".badge.new").waitFor();
       await page.locator("#items .item", { hasText: "Adds two whole numbers." }).waitFor();
       await outcome.getByText("slow is done").waitFor();
       assert.equal(await label("steps").inputValue(), "20");
+      // A press that begins before a change of the list ends after it.
+      await added.hover();
+      await page.mouse.down();
+      await writeFile(file, (await readFile(file, "utf8")).replace("Is new.", "Is newer."));
+      await added.getByText("Is newer.").waitFor();
+      await page.mouse.up();
+      await work.getByRole("heading", { name: "added_later", exact: true }).waitFor();
+      const lists = page.locator(".trace-list .row.tool", { hasText: "list_tools" });
+      await page.getByLabel("Search messages").fill("list_tools");
+      const before = await lists.count();
       await page.getByRole("button", { name: "Reload", exact: true }).click();
-      await page.locator(".trace-list .row", { hasText: "reload" }).last().waitFor();
+      await lists.nth(before).waitFor();
+      await page.getByLabel("Search messages").fill("");
       await open("added_later");
     },
 

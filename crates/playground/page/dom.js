@@ -30,6 +30,43 @@ export function h(name, properties, ...children) {
   return element;
 }
 
+/**
+ * Replaces the children of an element. Those that stay are not moved if their order stays, so that they keep their focus, and
+ * a press that has begun on them.
+ *
+ * @param {any} parent
+ * @param {any[]} children elements
+ */
+export function setChildren(parent, children) {
+  const stay = new Set(children);
+  for (const child of [...parent.children]) if (!stay.has(child)) child.remove();
+  children.forEach((child, place) => {
+    if (parent.children[place] !== child) parent.insertBefore(child, parent.children[place] ?? null);
+  });
+}
+
+/**
+ * Draws a list anew, with one child for each value. The child of a key that was drawn before stays: only `fill` changes it.
+ * What `fill` replaces takes no presses (`pointer-events: none`).
+ *
+ * @template T
+ * @param {any} parent
+ * @param {T[]} values
+ * @param {(value: T) => unknown} key
+ * @param {(value: T) => any} make makes the child of a new key
+ * @param {(child: any, value: T) => void} fill
+ */
+export function drawList(parent, values, key, make, fill) {
+  const before = new Map([...parent.children].map((child) => [child.key, child]));
+  setChildren(parent, values.map((value) => {
+    const name = key(value);
+    const child = before.get(name) ?? Object.assign(make(value), { key: name });
+    before.delete(name);
+    fill(child, value);
+    return child;
+  }));
+}
+
 /** A button. @param {string} text @param {() => void} onclick @param {Record<string, any>} [properties] */
 export function button(text, onclick, properties = {}) {
   return h("button", { type: "button", onclick, ...properties }, text);

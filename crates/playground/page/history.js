@@ -1,6 +1,6 @@
 // The latest requests of the user. Their arguments outlive a reload of the page, their results do not.
 
-import { button, clock, duration, h } from "./dom.js";
+import { button, clock, drawList, duration, h, setChildren } from "./dom.js";
 
 const MAX_ENTRIES = 200;
 /** The longest arguments that are kept for later, in characters. */
@@ -21,15 +21,22 @@ const KEY = "pmcp-history";
 /** @param {(entry: Done) => void} open @param {(entry: Done) => void} repeat */
 export function history(open, repeat) {
   /** @type {Done[]} */ let entries = load();
-  const element = h("ul", { class: "items" });
+  const list = h("ul", { class: "items" });
+  const hint = h("p", { class: "hint" }, "Nothing was called yet.");
+  const element = h("div");
 
   function draw() {
-    element.replaceChildren(...entries.map((entry) => h("li", { class: "past" }, h("button", { type: "button", class: "item", onclick: () => open(entry) },
+    drawList(list, entries, (entry) => entry, row, ({ firstChild }, entry) => firstChild.replaceChildren(
       h("span", { class: "title" }, entry.name),
       h("span", { class: `badge ${entry.state}` }, entry.state),
-      h("span", { class: "hint" }, [clock(entry.time).slice(0, 8), entry.took !== undefined && duration(entry.took)].filter(Boolean).join(" · "))),
-    button("↻", () => repeat(entry), { class: "remove", title: "Send it again", "aria-label": `Repeat ${entry.name}` }))));
-    if (entries.length === 0) element.append(h("li", { class: "hint" }, "Nothing was called yet."));
+      h("span", { class: "hint" }, [clock(entry.time).slice(0, 8), entry.took !== undefined && duration(entry.took)].filter(Boolean).join(" · "))));
+    setChildren(element, entries.length > 0 ? [list] : [hint]);
+  }
+
+  /** @param {Done} entry */
+  function row(entry) {
+    return h("li", { class: "past" }, h("button", { type: "button", class: "item", onclick: () => open(entry) }),
+      button("↻", () => repeat(entry), { class: "remove", title: "Send it again", "aria-label": `Repeat ${entry.name}` }));
   }
 
   function keep() {

@@ -1,7 +1,7 @@
 // The page: connects, and puts the parts together.
 
 import { isForAppsOnly } from "./apps.js";
-import { byId, clock, h } from "./dom.js";
+import { byId, clock, drawList, h, setChildren } from "./dom.js";
 import { isStateless, REVISIONS } from "./eras.js";
 import { followEvents } from "./events.js";
 import { history } from "./history.js";
@@ -40,6 +40,7 @@ const messages = traceView(trace, {
 });
 /** @type {Record<Kind, any[]>} */ const lists = { tools: [], resources: [], templates: [], prompts: [] };
 /** @type {Map<string, string>} */ const marks = new Map();
+const items = h("ul", { class: "items" });
 /** @type {Kind | "history"} */ let tab = "tools";
 /** @type {{kind: Kind, name: string, text: string, view: ReturnType<typeof itemView>} | null} */ let shown = null;
 
@@ -217,41 +218,42 @@ function openResource(uri) {
 
 function draw() {
   const kinds = /** @type {(Kind | "history")[]} */ ([...Object.keys(KINDS), "history"]);
-  const focused = document.activeElement?.id;
-  byId("tabs").replaceChildren(...kinds.map((kind) => h("button", {
-    type: "button",
-    role: "tab",
-    id: `tab-${kind}`,
-    "aria-selected": String(kind === tab),
-    "aria-controls": "items",
-    tabIndex: kind === tab ? 0 : -1,
-    onclick: () => choose(kind),
-  }, kind === "history" ? "History" : KINDS[kind].label, " ", h("span", { class: "count" }, String(kind === "history" ? past.count() : lists[kind].length)))));
+  drawList(byId("tabs"), kinds, (kind) => kind, tabOf, (button, kind) => {
+    button.setAttribute("aria-selected", String(kind === tab));
+    button.tabIndex = kind === tab ? 0 : -1;
+    button.lastChild.textContent = String(kind === "history" ? past.count() : lists[kind].length);
+  });
   byId("items").setAttribute("aria-labelledby", `tab-${tab}`);
   hosts.element.classList.toggle("elsewhere", tab !== "tools");
   const own = tab === "history" ? past.element : listView(tab);
-  byId("items").replaceChildren(...[tab === "tools" && hosts.summary(), own].filter(Boolean));
-  if (focused?.startsWith("tab-")) byId(focused)?.focus();
+  setChildren(byId("items"), [tab === "tools" && hosts.summary(), own].filter(Boolean));
+}
+
+/** @param {Kind | "history"} kind */
+function tabOf(kind) {
+  return h("button", { type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "items", onclick: () => choose(kind) },
+    kind === "history" ? "History" : KINDS[kind].label, " ", h("span", { class: "count" }));
 }
 
 /** @param {Kind} kind */
 function listView(kind) {
   const wanted = byId("search").value.toLowerCase();
-  const items = lists[kind].filter((item) => !wanted || JSON.stringify([item.name, item.title, item.description, item.uri]).toLowerCase().includes(wanted));
-  if (items.length === 0) return h("p", { class: "hint" }, wanted ? "Nothing matches." : "There is nothing here.");
-  return h("ul", { class: "items" }, items.map((item) => {
+  const found = lists[kind].filter((item) => !wanted || JSON.stringify([item.name, item.title, item.description, item.uri]).toLowerCase().includes(wanted));
+  if (found.length === 0) return h("p", { class: "hint" }, wanted ? "Nothing matches." : "There is nothing here.");
+  const keyOf = (/** @type {any} */ item) => `${kind} ${nameOf(kind, item)}`;
+  drawList(items, found, keyOf, () => h("li", null, h("button", { type: "button", class: "item" })), ({ firstChild: button }, item) => {
     const name = nameOf(kind, item);
-    const mark = marks.get(`${kind} ${name}`);
-    return h("li", null, h("button", {
-      type: "button",
-      class: "item",
-      "aria-current": shown?.kind === kind && shown.name === name ? "true" : undefined,
-      onclick: () => openItem(kind, name),
-    }, h("span", { class: "title" }, item.title ?? item.name), mark && h("span", { class: `badge ${mark}` }, mark),
-    kind === "tools" && hostBadge(item),
-    kind === "tools" && isForAppsOnly(item) && h("span", { class: "badge" }, "app only"),
-    h("span", { class: "hint line" }, item.description ?? item.uri ?? item.uriTemplate ?? "")));
-  }));
+    const mark = marks.get(keyOf(item));
+    button.onclick = () => openItem(kind, name);
+    if (shown?.kind === kind && shown.name === name) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+    button.replaceChildren(h("span", null, h("span", { class: "title" }, item.title ?? item.name),
+      mark && h("span", { class: `badge ${mark}` }, mark),
+      kind === "tools" && hostBadge(item),
+      kind === "tools" && isForAppsOnly(item) && h("span", { class: "badge" }, "app only"),
+      h("span", { class: "hint line" }, item.description ?? item.uri ?? item.uriTemplate ?? "")));
+  });
+  return items;
 }
 
 /** The name that the chosen host sees, and the number of its findings. @param {any} tool */
