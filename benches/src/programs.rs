@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The packages and programs that are built; the first one is the bridge.
 const BUILT: [&[&str]; 3] = [
-    &["--package", "protomcp-cli", "--bin", "pmcp"],
+    &["--package", "protomcp-cli", "--features", "redis", "--bin", "pmcp"],
     &["--package", "protomcp-codec", "--example", "tool_peer"],
     &["--package", "protomcp-peers", "--bins"],
 ];

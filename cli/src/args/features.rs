@@ -9,7 +9,7 @@ struct Feature {
     commands: &'static [&'static str],
 }
 
-const FEATURES: [Feature; 7] = [
+const FEATURES: [Feature; 6] = [
     Feature { name: "http", is_built_in: cfg!(feature = "http"), commands: &[] },
     Feature {
         name: "install",
@@ -18,7 +18,6 @@ const FEATURES: [Feature; 7] = [
     },
     Feature { name: "playground", is_built_in: cfg!(feature = "playground"), commands: &["playground"] },
     Feature { name: "proto-mcp", is_built_in: cfg!(feature = "proto-mcp"), commands: &["schema"] },
-    Feature { name: "redis", is_built_in: cfg!(feature = "redis"), commands: &[] },
     Feature {
         name: "trace",
         is_built_in: cfg!(feature = "trace"),
