@@ -6,7 +6,7 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, Method, StatusCode};
 use protomcp_session::Extensions;
 use protomcp_transport::{HttpStatus, NoAnswer};
-use protomcp_types::{Incoming, Message, code};
+use protomcp_types::{Incoming, Message, Response, code};
 use tokio::time::{Instant, sleep};
 
 use crate::client_request::{ClientRequest, Kind, Reply};
@@ -136,7 +136,8 @@ pub(crate) fn random() -> u32 {
     getrandom::u32().unwrap_or_default()
 }
 
-/// Reads the refusal of a request. An error of JSON-RPC is the answer.
+/// Reads the refusal of a request. An error of JSON-RPC is the answer, except one without an id that may pass: the server
+/// has not taken the request, and its status says that it can be sent again.
 pub(crate) async fn refused(
     conversation: &Conversation,
     request: &ClientRequest,
@@ -144,6 +145,7 @@ pub(crate) async fn refused(
 ) -> Result<(), Failure> {
     let refusal = Refusal::read(conversation, response).await;
     if refusal.status != StatusCode::UNAUTHORIZED
+        && !refusal.may_pass()
         && let Some(text) = refusal.error()
     {
         let extensions = Extensions::default().with(Arc::new(HttpStatus(refusal.status.as_u16())));
@@ -196,10 +198,19 @@ impl Refusal {
 
     /// The body, if it is an error of JSON-RPC. Some servers do not declare it as JSON.
     fn error(&self) -> Option<bytes::Bytes> {
+        self.response().filter(|response| response.outcome.is_err()).map(|_| self.body.clone())
+    }
+
+    fn response(&self) -> Option<Response> {
         match Incoming::parse(&self.body) {
-            Ok(Incoming::One(Message::Response(response))) if response.outcome.is_err() => Some(self.body.clone()),
+            Ok(Incoming::One(Message::Response(response))) => Some(response),
             _ => None,
         }
+    }
+
+    /// True for an error without an id whose status may be another one later.
+    fn may_pass(&self) -> bool {
+        NoAnswer::Status(self.status.as_u16()).is_passing() && self.response().is_some_and(|error| error.id.is_none())
     }
 
     /// True if a message is the answer to a request, and says nothing of a session that is not known.
@@ -223,7 +234,8 @@ impl Refusal {
             _ if is_challenge => NoAnswer::Unauthorized,
             status => NoAnswer::Status(status.as_u16()),
         };
-        let body = String::from_utf8_lossy(&self.body);
+        let message = self.response().and_then(|response| response.outcome.err()).map(|error| error.message);
+        let body = message.unwrap_or_else(|| String::from_utf8_lossy(&self.body));
         let quoted: String = body.trim().chars().filter(|letter| !letter.is_control()).take(MAX_QUOTED).collect();
         let colon = if quoted.is_empty() { "" } else { ": " };
         Failure::new(reason, format!("the server replied with {}{colon}{quoted}", self.status))

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::json_buf::JsonBuf;
+use crate::json_object::JsonObject;
 use crate::output::Output;
 use crate::quoted::Quoted;
 use crate::raw::RawJson;
@@ -133,6 +134,15 @@ impl ErrorObject {
             .value("retry_after_ms", &u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX));
         let data = JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw();
         Self::internal(format!("{message}; {suggestion}")).with_data(data)
+    }
+
+    /// True if the server says that the same request may succeed later: `data` has `retryable` under `protomcp/error`, as
+    /// in [`ErrorObject::overloaded`]. Servers of others do not say so.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        let object = |raw: &RawJson| JsonObject::from_raw(raw).ok();
+        let error = self.data.as_ref().and_then(object).and_then(|data| object(data.member("protomcp/error")?));
+        error.is_some_and(|error| error.member("retryable").is_some_and(|value| value.as_str() == "true"))
     }
 
     /// −32022 with the supported revisions (MCP 2026-07-28, basic). Revisions with a handshake are not listed: a

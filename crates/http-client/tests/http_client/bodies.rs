@@ -122,6 +122,8 @@ async fn a_response_of_another_kind_does_not_answer() {
         (json(&result(2, "{}")), status(200)),
         (json(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#), status(200)),
         (response(500, "content-type: text/plain\r\n", "out of\nmemory"), status(500)),
+        // An error without an id, of a server that has not taken the request.
+        (response(503, "", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"}}"#), status(503)),
         (response(404, "", ""), status(404)),
         (response(400, "content-type: application/json\r\n", r#"{"error":"x"}"#), status(400)),
         (response(403, "", ""), status(403)),
@@ -145,6 +147,9 @@ async fn a_response_of_another_kind_does_not_answer() {
     }
     let (_, why) = failure(response(500, "", "out of\nmemory")).await;
     assert_eq!(why, "the server replied with 500 Internal Server Error: out ofmemory");
+    let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"try again"}}"#;
+    let (_, why) = failure(response(503, "", error)).await;
+    assert_eq!(why, "the server replied with 503 Service Unavailable: try again");
 }
 
 #[tokio::test]

@@ -119,13 +119,15 @@ impl OpenError {
         match self {
             Self::TimedOut(_) => true,
             Self::Unanswered { why, .. } => why.is_passing(),
-            Self::Refused(_) | Self::UnsupportedVersion(_) | Self::InvalidAnswer(_) => false,
+            Self::Refused(error) => error.is_retryable(),
+            Self::UnsupportedVersion(_) | Self::InvalidAnswer(_) => false,
         }
     }
 }
 
 impl RequestError {
-    /// True if the same request may succeed later or on another connection. It may have been executed already.
+    /// True if the same request may succeed later or on another connection, or if the server says so
+    /// ([`ErrorObject::is_retryable`]). It may have been executed already.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -133,8 +135,8 @@ impl RequestError {
             Self::TimedOut(_) | Self::TooMany => true,
             Self::Closed(CloseReason::NotOpened(error)) => error.is_retryable(),
             Self::Closed(_) => true,
-            Self::Refused(_)
-            | Self::InvalidAnswer(_)
+            Self::Refused(error) => error.is_retryable(),
+            Self::InvalidAnswer(_)
             | Self::TooManyRounds(_)
             | Self::NoInput(_)
             | Self::TaskCancelled(_)
@@ -173,6 +175,23 @@ mod tests {
     use protomcp_types::RawJson;
 
     use super::*;
+
+    #[test]
+    fn a_refusal_is_retryable_if_the_server_says_so() {
+        let data = |text| ErrorObject::internal("no").with_data(RawJson::parse(text).unwrap());
+        for (error, is_retryable) in [
+            (ErrorObject::overloaded("the queue is full", "try again", Duration::from_secs(1)), true),
+            (data(r#"{"protomcp/error":{"retryable":false}}"#), false),
+            (data(r#"{"protomcp/error":{"retryable":"true"}}"#), false),
+            (data(r#"{"protomcp/error":true}"#), false),
+            (data(r#"{"retryable":true}"#), false),
+            (data("[]"), false),
+            (ErrorObject::internal("no"), false),
+        ] {
+            assert_eq!(RequestError::Refused(error.clone()).is_retryable(), is_retryable, "{error}");
+            assert_eq!(OpenError::Refused(error.clone()).is_retryable(), is_retryable, "{error}");
+        }
+    }
 
     #[test]
     fn a_missing_resource_is_recognized_by_either_code() {
