@@ -9,14 +9,17 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use protomcp_server::{Reserved, StoreError};
+use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
 use crate::http_session::HttpSession;
 use crate::metrics::GaugeGuard;
 use crate::request_events::RequestEvents;
 use crate::reserved::hold;
+use crate::session_log::{Sending, holder_gone};
 use crate::sse;
 use crate::store::{StoredEvent, Write};
+use crate::streams::stream_id::STANDALONE;
 use crate::streams::{Next, StreamRef};
 
 /// A response that is a stream of events. Dropping it detaches it from its source.
@@ -49,7 +52,7 @@ pub(crate) struct StreamHandle {
     /// The time until which the stream may stay open.
     pub(crate) until: Option<SystemTime>,
     /// The event that is sent when the store has it.
-    unwritten: Option<(StoredEvent, Write)>,
+    unwritten: Option<Sending>,
 }
 
 impl EventSource {
@@ -80,34 +83,49 @@ impl StreamHandle {
     /// The pieces of the next event, when the store has it; `None` at the end. A later event may be in the store first,
     /// and waits in the queue.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<StoredEvent>> {
-        let (event, write, has_waited) = match self.unwritten.take() {
-            Some((event, write)) => (event, write, true),
+        let (sending, has_waited) = match self.unwritten.take() {
+            Some(sending) => (sending, true),
             None => match self.session.next(self.stream_ref, cx.waker()) {
                 Next::Pending => return Poll::Pending,
                 Next::End => return Poll::Ready(None),
-                Next::Event(_, (event, write)) => (event, write, false),
+                Next::Event(_, sending) => (sending, false),
             },
         };
+        let Sending { event, write, answers } = sending;
         let written = match write {
             Write::Done(written) => written,
             Write::Pending(mut write) => match write.as_mut().poll(cx) {
                 Poll::Ready(written) => written,
                 Poll::Pending => {
-                    self.unwritten = Some((event, Write::Pending(write)));
+                    self.unwritten = Some(Sending { event, write: Write::Pending(write), answers });
                     return Poll::Pending;
                 }
             },
         };
-        if let Err(error) = written {
-            // Another process may give its number to another event.
-            tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");
-            if error == StoreError::Fenced {
-                self.session.lose();
-            }
-        }
         // A connection that has displaced this one has got the event from the store.
         let is_here = !has_waited || self.session.is_attached(self.stream_ref);
-        Poll::Ready(written.ok().filter(|()| is_here).map(|()| event))
+        let event = match written {
+            Ok(()) => Some(event),
+            Err(error) => self.unstored(error, answers),
+        };
+        Poll::Ready(event.filter(|_| is_here))
+    }
+
+    /// What is sent in place of an event that is not stored, and that another process may give another content: the errors
+    /// for the requests of the stream. `answers`: the request that it answers.
+    ///
+    /// The session ends here. Whoever takes it up, which may be this process, answers the requests in the store, for a
+    /// client that is not connected.
+    fn unstored(&mut self, error: StoreError, answers: Option<RequestId>) -> Option<StoredEvent> {
+        tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");
+        let has_requests = self.stream_ref.stream != STANDALONE && self.session.is_shared();
+        if !has_requests && error != StoreError::Fenced {
+            return None;
+        }
+        let left = answers.into_iter().chain(self.session.lose_stream(self.stream_ref));
+        let errors: StoredEvent =
+            left.flat_map(|request| sse::event(None, &Message::error(Some(request), holder_gone()))).collect();
+        (!errors.is_empty()).then_some(errors)
     }
 }
 

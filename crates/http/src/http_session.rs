@@ -25,9 +25,9 @@ use crate::config::Config;
 use crate::holding::Holding;
 use crate::limited_table::Use;
 use crate::needed_scopes::NeededScopes;
-use crate::session_log::{Outgoing, SessionLog};
+use crate::session_log::{Outgoing, Sending, SessionLog};
 use crate::sse;
-use crate::store::{EventStore, StoredEvent, Write, event_id};
+use crate::store::{EventStore, event_id};
 use crate::streams::stream_id::{STANDALONE, StreamId};
 use crate::streams::{First, Next, Refused, StreamRef, Streams};
 
@@ -239,8 +239,8 @@ impl HttpSession {
         self.state().streams.stream(stream_ref);
     }
 
-    /// The next step for a connection that streams: an event, and the write that has to be done before it is sent.
-    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<(StoredEvent, Write)> {
+    /// The next step for a connection that streams.
+    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<Sending> {
         let (next, reader) = {
             let mut state = self.state();
             let was_full = state.streams.is_full();

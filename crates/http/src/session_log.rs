@@ -4,12 +4,13 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use protomcp_server::{FencingToken, Owner, Reserved};
-use protomcp_types::{ErrorObject, JsonBuf, Message, Params, RequestId, Response};
+use protomcp_types::{ErrorObject, JsonBuf, Message, Params, RequestId};
 
 use crate::holding::Holding;
 use crate::reserved::hold;
 use crate::sse;
 use crate::store::{Entry, EventKey, EventStore, StoredEvent, StreamLog, Write, event_id};
+use crate::streams::answered;
 use crate::streams::event_log::EventLog;
 use crate::streams::stream_id::{STANDALONE, StreamId};
 
@@ -39,14 +40,22 @@ impl Outgoing {
         self.reserved
     }
 
-    /// Its text as an event, and the write that has to be done before it is sent. `encode` makes the text of one that
-    /// is not in the log.
-    pub(crate) fn into_event(self, encode: impl FnOnce(&Message) -> StoredEvent) -> (StoredEvent, Write) {
+    /// The event that it is. `encode` makes the text of one that is not in the log.
+    pub(crate) fn into_event(self, encode: impl FnOnce(&Message) -> StoredEvent) -> Sending {
         let Reserved { message, reservation } = self.reserved;
         let (event, write) = self.event.unwrap_or_else(|| (encode(&message), Write::Done(Ok(()))));
         // The store has its own bound for the bytes that it keeps.
-        (hold(event, reservation), write)
+        Sending { event: hold(event, reservation), write, answers: answered(&message).cloned() }
     }
+}
+
+/// An event that is sent when its write is done.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) event: StoredEvent,
+    pub(crate) write: Write,
+    /// The request that it answers.
+    pub(crate) answers: Option<RequestId>,
 }
 
 /// Writes the events of a session to its store.
@@ -122,10 +131,7 @@ impl EventLog<Outgoing> for SessionLog {
         if let Some(store) = self.store.as_deref() {
             let outgoing = &message.reserved.message;
             let event = sse::event(Some(&event_id(stream, number)), outgoing);
-            let answers = match outgoing {
-                Message::Response(Response { id, .. }) => id.as_ref(),
-                Message::Request(_) | Message::Notification(_) => None,
-            };
+            let answers = answered(outgoing);
             let write = self.append(store, stream, number, Entry::Event { event: &event, answers });
             let write = match &self.holding {
                 Some(holding) if answers.is_some() && holding.is_saving() => after_save(holding, write),
@@ -209,7 +215,7 @@ mod tests {
         let mut taken = 0;
         while let Next::Event(_, outgoing) = streams.next(stream_ref, Waker::noop()) {
             assert_eq!(outgoing.reserved.message, Message::notification("n", Params::Absent));
-            let (event, _) = outgoing.into_event(|_| panic!("it is a text already"));
+            let Sending { event, .. } = outgoing.into_event(|_| panic!("it is a text already"));
             assert!(event.concat().len() > data.len());
             taken += 1;
         }

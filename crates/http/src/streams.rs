@@ -93,6 +93,14 @@ pub(crate) enum Next<M = Message> {
     End,
 }
 
+/// The request that a message answers.
+pub(crate) fn answered(message: &Message) -> Option<&RequestId> {
+    match message {
+        Message::Response(response) => response.id.as_ref(),
+        Message::Request(_) | Message::Notification(_) => None,
+    }
+}
+
 impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
     /// At most `limit` streams at a time. All messages leave by the stream `only` if one is named.
     pub(crate) fn new(limit: usize, only: Option<StreamId>, log: L) -> Self {
@@ -350,6 +358,14 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
             }
         }
         late.into_iter().flat_map(|id| self.requests_of(id)).collect()
+    }
+
+    /// The requests of a connection's stream whose answers it has not taken. What waits there is dropped.
+    pub(crate) fn take_undelivered(&mut self, stream_ref: StreamRef) -> Vec<RequestId> {
+        let mut left = self.requests_of(stream_ref.stream);
+        let Some(stream) = self.at(stream_ref) else { return Vec::new() };
+        left.extend(stream.queue.take_all().filter_map(|queued| answered(queued.message.borrow()).cloned()));
+        left
     }
 
     /// True if messages of a request can reach its client, now or when it reconnects in time.

@@ -5,13 +5,14 @@ use std::task::Waker;
 
 use protomcp_auth::Scopes;
 use protomcp_server::StoreError;
-use protomcp_types::ProtocolVersion;
+use protomcp_types::{ProtocolVersion, RequestId};
 
 use super::{HttpSession, SessionKind, cancellation};
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::holding::Holding;
 use crate::session_log::SessionLog;
+use crate::streams::StreamRef;
 use crate::streams::stream_id::first_of;
 
 /// The part of a session that a process takes over from another one.
@@ -78,6 +79,19 @@ impl HttpSession {
         }
         self.inbox_slots.close();
         wakers.into_iter().chain(reader).for_each(Waker::wake);
+    }
+
+    /// Ends the session here, as [`HttpSession::lose`] does. Returns the requests whose answers the stream of this
+    /// connection has not brought.
+    pub(crate) fn lose_stream(&self, stream_ref: StreamRef) -> Vec<RequestId> {
+        let left = self.state().streams.take_undelivered(stream_ref);
+        self.lose();
+        left
+    }
+
+    /// True if another process can take the session up.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.holding.is_some()
     }
 
     /// True if the session has ended here because another process may serve it.

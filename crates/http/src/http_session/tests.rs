@@ -9,7 +9,7 @@ use protomcp_types::Params;
 
 use super::*;
 use crate::http_session::transport::SessionTransport;
-use crate::store::{Entry, EventKey, Replayed, StreamLog};
+use crate::store::{Entry, EventKey, Replayed, StreamLog, Write};
 
 /// Counts events, which it is given while the session is locked.
 #[derive(Debug, Default)]

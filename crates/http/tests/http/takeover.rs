@@ -84,6 +84,26 @@ async fn a_resumed_stream_has_each_event_once() {
 }
 
 #[tokio::test]
+async fn a_call_with_an_event_that_is_not_stored_is_answered() {
+    let shared = Shared::new();
+    let a = shared.replica("a").await;
+    let host = a.stage.host.hello("2025-11-25").await;
+    let mut answer = host.post(&call_with_progress(7, "report")).await;
+    let (_, progress) = (answer.event().await.unwrap(), answer.event().await.unwrap());
+    a.link.cut();
+    a.stage.tools.go.notify_one();
+    let is_lost = |data: &str| data.contains(r#""id":7"#) && data.contains("REPLICA_GONE");
+    let lost = answer.event().await.unwrap();
+    assert!(lost.id.is_none() && is_lost(&lost.data), "{lost:?}");
+    assert_eq!(answer.event().await, None, "its stream ends");
+    a.link.mend();
+    // A client whose connection was cut before that.
+    let rest = host.with("last-event-id", progress.id.as_deref().unwrap()).get().await.events().await;
+    assert!(rest.len() == 1 && is_lost(&rest[0].data), "{rest:?}");
+    assert_eq!(host.say(&call(8, "echo x")).await, (200, done(8, "x")), "the session goes on");
+}
+
+#[tokio::test]
 async fn a_call_that_has_ended_with_its_process_is_answered() {
     let shared = Shared::new();
     let (a, b) = (shared.replica("a").await, shared.replica("b").await);
