@@ -10,7 +10,7 @@
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
-//! - [`Redis`] is a store that several `pmcp` share.
+//! - [`Redis`] is a store that several `pmcp` share, and [`Balancer`] is the haproxy in front of them.
 //! - [`certificates`] writes an authority, and certificates that it has signed.
 //! - [`talker`] is a small server whose calls are cut at every byte; [`cut_server`] is a program with it.
 //! - [`handlers`] are the tools, prompts and resources that the suite asks for.
@@ -22,6 +22,7 @@
 //! machine. Figures are printed always, and judged in the long tier alone ([`judge`]). Set `PMCP_BIN` to test a program
 //! built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
+mod balancer;
 pub mod certificates;
 mod everything;
 pub mod handlers;
@@ -42,6 +43,7 @@ mod talker;
 mod wait;
 mod web;
 
+pub use balancer::Balancer;
 pub use everything::Everything;
 pub use host::Host;
 pub use inbox::Message;

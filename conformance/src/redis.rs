@@ -1,9 +1,12 @@
 //! A real `redis-server` of a test, and servers that share their sessions in it.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::launch::Launch;
 use crate::sandbox::Sandbox;
@@ -44,9 +47,30 @@ impl Redis {
     pub fn stop(&mut self) {
         self.process.kill().expect("it is a child");
         self.process.wait().expect("it is a child");
+        // It may have saved something earlier.
+        drop(fs::remove_file(self.sandbox.path("dump.rdb")));
     }
 
-    /// Starts it after [`Redis::stop`].
+    /// Lets it save all that it knows, and end.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn stop_with_data(&mut self) {
+        let mut socket = UnixStream::connect(self.sandbox.path("s")).expect("redis-server listens");
+        socket.write_all(b"SHUTDOWN SAVE\r\n").expect("it takes a command");
+        assert!(self.process.wait().expect("it is a child").success());
+    }
+
+    /// Sends it a signal, such as one that suspends it.
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw).expect("a process id is positive");
+        kill_process(pid, signal).expect("it is a child");
+    }
+
+    /// Starts it after [`Redis::stop`], or after [`Redis::stop_with_data`] with what it has saved.
     ///
     /// # Panics
     /// If it does not start.
@@ -96,6 +120,7 @@ fn run(sandbox: &Sandbox) -> Child {
     let socket = sandbox.path("s");
     let mut command = Command::new("redis-server");
     command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
+    command.arg("--dir").arg(sandbox.path(""));
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("redis-server starts");
     eventually("redis-server listens", || {
         let ended = process.try_wait().expect("it is a child");

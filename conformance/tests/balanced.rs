@@ -1,106 +1,20 @@
 //! Three `pmcp` that share their sessions in a `redis-server`, behind a haproxy that sends each request to the next one.
 
-use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 
-use protomcp_conformance::{Launch, Redis, Sandbox, Web, eventually, everything_tool, patience, root, suite};
-use rustix::io::{FdFlags, fcntl_setfd};
+use protomcp_conformance::{Balancer, Redis, Sandbox, Web, eventually, everything_tool, patience, suite};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// The ports of the servers in the file.
-const WRITTEN: [&str; 3] = ["127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
-
-/// The balancer in front of servers, which ends with its value.
-struct Balancer {
-    process: Child,
-    log: Arc<Mutex<String>>,
-}
-
-impl Balancer {
-    /// Starts haproxy with the file of `deploy/`, without a certificate, on a socket that is open already.
-    fn start(sandbox: &Sandbox, socket: TcpListener, servers: &[Web; 3]) -> Self {
-        let written = fs::read_to_string(root().join("deploy/haproxy-replicas.cfg")).expect("the file is in deploy/");
-        let bind = "bind :443 ssl crt /etc/haproxy/tools.pem alpn h2,http/1.1";
-        assert!(written.contains(bind), "{written}");
-        fcntl_setfd(&socket, FdFlags::empty()).expect("haproxy inherits the socket");
-        let mut config = written.replace(bind, &format!("bind fd@{}", socket.as_raw_fd()));
-        for (written, server) in WRITTEN.into_iter().zip(servers) {
-            assert!(config.contains(written), "{config}");
-            config = config.replace(written, &format!("{}:{}", own_address(), server.port()));
-        }
-        let file = sandbox.write("haproxy.cfg", config);
-        let mut command = Command::new("/usr/sbin/haproxy");
-        command.arg("-db").arg("-f").arg(file).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().expect("haproxy starts");
-        let (log, lines) = (Arc::new(Mutex::default()), process.stdout.take().expect("it is piped"));
-        let written = Arc::clone(&log);
-        thread::spawn(move || note(lines, &written));
-        // No other program inherits it.
-        drop(socket);
-        Self { process, log }
-    }
-
-    /// The length of its log.
-    fn now(&self) -> usize {
-        self.log.lock().expect("no panic").len()
-    }
-
-    /// Waits until it has seen a change of a server, as its log says it after this place.
-    fn sees(&self, server: &str, change: &str, place: usize) {
-        let text = format!("Server pmcp/{server} is {change}");
-        eventually(&text, || self.log.lock().expect("no panic")[place..].contains(&text).then_some(()));
-    }
-}
-
-impl Drop for Balancer {
-    fn drop(&mut self) {
-        // It may have ended.
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
-
-/// Keeps what haproxy says about its servers.
-fn note(lines: ChildStdout, log: &Mutex<String>) {
-    for line in BufReader::new(lines).lines().map_while(Result::ok).filter(|line| line.starts_with("Server ")) {
-        *log.lock().expect("no panic") += &(line + "\n");
-    }
-}
-
-/// `pmcp` as it runs behind a balancer with this address.
-fn prepared(redis: &Redis, sandbox: &Sandbox, file: &str, port: u16, address: &str) -> Launch {
-    let launch = redis.replica(sandbox, file).arg("--host").arg(own_address()).arg("--port").arg(port.to_string());
-    let launch = launch.arg("--replica-url").arg(format!("http://{}:0", own_address())).arg("--health");
-    let launch = launch.arg("--public-url").arg(format!("http://{address}/mcp"));
-    launch.arg("--trusted-proxy").arg("127.0.0.1").arg("--drain-delay").arg("5m")
-}
-
-/// An address of this test alone: no other program takes a port there while a server is replaced.
-fn own_address() -> String {
-    let [_, high, middle, low] = std::process::id().to_be_bytes();
-    format!("127.{}.{middle}.{low}", 64 + high)
-}
-
-/// A socket for the balancer, and its address.
-fn socket() -> (TcpListener, String) {
-    let socket = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = socket.local_addr().expect("it is bound").to_string();
-    (socket, address)
-}
-
 #[test]
 fn the_official_suite_passes_through_a_balancer() {
-    let (redis, (socket, address)) = (Redis::start(), socket());
+    let (redis, (socket, address)) = (Redis::start(), Balancer::socket());
     let servers = [(); 3].map(|()| {
         let (sandbox, program) = (Sandbox::new(), everything_tool());
-        Web::launch(sandbox.clone(), prepared(&redis, &sandbox, &program.to_string_lossy(), 0, &address))
+        Web::launch(sandbox.clone(), Balancer::server(&address, &redis, &sandbox, &program.to_string_lossy(), 0))
     });
     let _balancer = Balancer::start(redis.sandbox(), socket, &servers);
     suite::assert_passes(&format!("http://{address}/mcp"), suite::SERVER_RUNS, &[]);
@@ -114,11 +28,11 @@ const CLIENTS: usize = 6;
 
 #[test]
 fn no_request_fails_while_servers_are_updated() {
-    let (redis, (socket, address)) = (Redis::start(), socket());
+    let (redis, (socket, address)) = (Redis::start(), Balancer::socket());
     let start = |port: u16| {
         let sandbox = Sandbox::new();
         sandbox.copy("py/basics.py");
-        Web::launch(sandbox.clone(), prepared(&redis, &sandbox, "basics.py", port, &address))
+        Web::launch(sandbox.clone(), Balancer::server(&address, &redis, &sandbox, "basics.py", port))
     };
     let mut servers = [(); 3].map(|()| start(0));
     let balancer = Balancer::start(redis.sandbox(), socket, &servers);

@@ -68,6 +68,7 @@ mod reference;
 mod registries;
 mod reload;
 mod reload_storm;
+mod replica_chaos;
 mod replicas;
 mod resources;
 mod runtimes;
