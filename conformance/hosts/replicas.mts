@@ -1,4 +1,4 @@
-// Hosts we did not write: the official TypeScript client calls `work` of steps.py again and again, in many sessions at once.
+// Hosts we did not write: the official TypeScript client calls `work` of steps.py again and again, in many concurrent sessions.
 //
 // Usage: tsx replicas.mts URL CLIENTS STEPS          until the end of standard input
 //

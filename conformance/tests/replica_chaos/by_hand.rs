@@ -12,7 +12,7 @@ use crate::replica_chaos::exchange::{Event, Response, send};
 use crate::replica_chaos::ledger::{Calls, Ledger};
 use crate::replica_chaos::{PAUSE, STEPS};
 
-/// What came of a request.
+/// The outcome of a request.
 enum Outcome {
     /// The result.
     Answered(Value),

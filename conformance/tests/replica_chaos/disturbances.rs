@@ -13,7 +13,7 @@ use crate::replica_chaos::ledger::Ledger;
 /// The time between two disturbances.
 const TICK: Duration = Duration::from_secs(5);
 
-/// What is done to a part. The time is counted in disturbances.
+/// A disturbance of a part. The time is counted in disturbances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disturbance {
     /// A server is killed, and started again at the next one.

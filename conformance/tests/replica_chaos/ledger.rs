@@ -1,4 +1,4 @@
-//! What the clients have seen of their calls, and what the tool has noted of them.
+//! The calls as the clients have seen them, and as the tool has noted them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What all clients share.
+/// The notes of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// The end has come: no further call.
     pub(crate) is_over: AtomicBool,
-    /// How often the store has lost its data.
+    /// The number of times that the store has lost its data.
     pub(crate) losses: AtomicUsize,
-    /// How often a part was disturbed.
+    /// The number of disturbances.
     pub(crate) disturbances: AtomicUsize,
     /// The answered calls of each client.
     answered: Mutex<HashMap<String, Vec<String>>>,
-    /// How often calls failed, by the reason.
+    /// The numbers of calls that failed, by the reason.
     failed: Mutex<BTreeMap<String, usize>>,
-    /// What must not happen.
+    /// The faults.
     faults: Mutex<Vec<String>>,
     /// The latest response to each client by hand.
     latest: Mutex<HashMap<String, String>>,
@@ -67,7 +67,7 @@ impl Ledger {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// How many calls were answered, and why others were not.
+    /// The number of answered calls, and the reasons of the others.
     pub(crate) fn summary(&self) -> String {
         let answered: usize = lock(&self.answered).values().map(Vec::len).sum();
         format!("{answered} calls were answered; others: {:#?}; faults: {:#?}", lock(&self.failed), lock(&self.faults))

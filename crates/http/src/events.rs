@@ -111,10 +111,10 @@ impl StreamHandle {
         Poll::Ready(event.filter(|_| is_here))
     }
 
-    /// What is sent in place of an event that is not stored, and that another process may give another content: the errors
+    /// The text in place of an event that is not stored, and that another process may give another content: the errors
     /// for the requests of the stream. `answers`: the request that it answers.
     ///
-    /// The session ends here. Whoever takes it up, which may be this process, answers the requests in the store, for a
+    /// The session ends here. The process that takes it up, which may be this one, answers the requests in the store, for a
     /// client that is not connected.
     fn unstored(&mut self, error: StoreError, answers: Option<RequestId>) -> Option<StoredEvent> {
         tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");

@@ -106,7 +106,7 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// is locked, so this must not block; an event is sent when its write is done. [`StoreError::Fenced`]: a later
     /// token is known.
     ///
-    /// A session that another process can take up ends here when an event of a call is not written: whoever takes it up
+    /// A session that another process can take up ends here when an event of a call is not written: the process that takes it up
     /// answers the call ([`StreamLog::requests`]).
     ///
     /// A store must not have an event without its opening: after a failed write of [`Entry::Opened`], each later write
