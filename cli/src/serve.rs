@@ -60,10 +60,8 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Failure> {
     let Options { source, tool, endpoint } = options;
     let is_network = endpoint.is_network();
-    if matches!(source, Source::File { .. }) {
-        // While there is one thread.
-        protomcp_bridge::guardian::prefork();
-    }
+    // While there is one thread.
+    let _preforked = matches!(source, Source::File { .. }).then(protomcp_bridge::guardian::prefork);
     #[cfg(feature = "http")]
     let inherited = if is_network { socket_activation::sockets()? } else { Vec::new() };
     // One client and one process need one thread: every hop between threads costs more than the work of a call.

@@ -15,9 +15,7 @@ fn main() -> ExitCode {
     guardian::run_if_requested();
 
     let mut args = std::env::args_os().skip(1).peekable();
-    if args.next_if(|arg| arg == "--prefork").is_some() {
-        guardian::prefork();
-    }
+    let preforked = args.next_if(|arg| arg == "--prefork").map(|_| guardian::prefork());
     if args.next_if(|arg| arg == "--wait").is_some() {
         // For a line, or the end of the input.
         let _line = std::io::stdin().lines().next();
@@ -31,11 +29,12 @@ fn main() -> ExitCode {
         }
     }
     let Some(program) = args.next() else {
-        eprintln!("usage: watch_over [--prefork [--wait] | --no-guardian] [--raise-open-files] PROGRAM [ARG ...]");
+        eprintln!("usage: watch_over [--prefork [--wait]] [--no-guardian] [--raise-open-files] PROGRAM [ARG ...]");
         return ExitCode::from(2);
     };
     let mut command = Command::new(program).args(args);
     if alone {
+        drop(preforked);
         command = command.guardian(Guardian::None);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

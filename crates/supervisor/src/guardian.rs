@@ -68,19 +68,32 @@ pub fn run_if_requested() {
 /// [`Guardian::CurrentExe`](crate::command::Guardian::CurrentExe). The process starts one to two milliseconds earlier then.
 ///
 /// Call it in `main` after [`run_if_requested`], while the program has one thread; otherwise it has no effect. The process
-/// inherits the environment, the directory and the limits that the program has at this moment. A guardian that is not
-/// used ends with the program.
+/// inherits the environment, the directory and the limits that the program has at this moment. Keep the value until the
+/// program ends: a guardian that no process needed ends with it.
 ///
 /// ```
 /// use protomcp_supervisor::guardian;
 ///
 /// guardian::run_if_requested();
-/// guardian::prefork();
+/// let _preforked = guardian::prefork();
 /// // ... the runtime, and the program itself
 /// ```
-pub fn prefork() {
+pub fn prefork() -> Prefork {
     #[cfg(target_os = "linux")]
     preforked::fork();
+    Prefork(())
+}
+
+/// Ends the guardian of [`prefork`] when it is dropped, if no process needed it. After the drop the guardian is gone.
+#[must_use = "the guardian ends when this is dropped"]
+#[derive(Debug)]
+pub struct Prefork(());
+
+impl Drop for Prefork {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        preforked::end();
+    }
 }
 
 /// True if this program, executed again, would become a guardian.

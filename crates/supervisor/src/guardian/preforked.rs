@@ -7,15 +7,16 @@
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::guardian::service;
 use crate::os;
 
 static PREFORKED: Mutex<Option<Preforked>> = Mutex::new(None);
 
-/// A guardian that waits for its command. It ends when the last descriptor of the socket is closed, at the latest with this
-/// process.
+/// A guardian that waits for its command. It ends after the last descriptor of the socket is closed, which the end of this
+/// process does at the latest.
 #[derive(Debug)]
 pub(crate) struct Preforked {
     pub(crate) control: UnixStream,
@@ -45,4 +46,12 @@ pub(super) fn fork() {
 /// The guardian that waits, once.
 pub(crate) fn take() -> Option<Preforked> {
     PREFORKED.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Ends the guardian that waits, and returns when it is gone. It has no descendants, so a signal is enough.
+pub(super) fn end() {
+    if let Some(Preforked { pid, .. }) = take() {
+        let _ = kill_process(pid, Signal::KILL);
+        while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
+    }
 }

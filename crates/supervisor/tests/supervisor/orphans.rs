@@ -162,6 +162,16 @@ fn a_forked_guardian_holds_nothing_of_its_program() {
 }
 
 #[test]
+fn a_forked_guardian_that_is_not_needed_ends_before_its_program() {
+    let mark = Mark::new();
+    let mut bridge = bridge(&mark, &["--prefork", "--no-guardian"], "echo up; exec sleep 1000");
+    let _lines = wait_for_line(&mut bridge, "up");
+    assert_eq!(mark.bearers_of("protomcp-guardian"), [0; 0]);
+    kill(bridge);
+    mark.wait_until_gone();
+}
+
+#[test]
 fn a_forked_guardian_that_is_gone_is_replaced() {
     let mark = Mark::new();
     let (bridge, guardian) = waiting_bridge(&mark);
