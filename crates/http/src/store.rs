@@ -106,8 +106,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// is locked, so this must not block; an event is sent when its write is done. [`StoreError::Fenced`]: a later
     /// token is known.
     ///
-    /// A session that another process can take up ends here when an event of a call is not written: the process that takes it up
-    /// answers the call ([`StreamLog::requests`]).
+    /// A session that another process can take up ends here when an event of a call is not written: the process that
+    /// takes it up answers the call ([`StreamLog::requests`]).
     ///
     /// A store must not have an event without its opening: after a failed write of [`Entry::Opened`], each later write
     /// of the stream fails, too. Only the writes of events are awaited. A lost [`Entry::Ended`] is harmless: a process

@@ -1,13 +1,13 @@
 //! A session that other processes can take over.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::Waker;
 
 use protomcp_auth::Scopes;
 use protomcp_server::StoreError;
 use protomcp_types::{ProtocolVersion, RequestId};
 
-use super::{HttpSession, SessionKind, cancellation};
+use super::{HttpSession, SessionKind, State, cancellation};
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::holding::Holding;
@@ -63,30 +63,33 @@ impl HttpSession {
     /// Another process may serve the session: it ends here, and its record and its log stay. Open requests are
     /// cancelled, and their answers are dropped.
     pub(crate) fn lose(&self) {
-        let (wakers, reader) = {
-            let mut state = self.state();
-            if state.is_lost {
-                return;
-            }
-            let cancelled: Vec<_> = state.streams.unanswered_requests().map(cancellation).collect();
-            state.inbox = cancelled.into();
-            (state.ended, state.is_lost) = (true, true);
-            (state.streams.lose(), state.reader.take())
-        };
+        self.lost(self.state());
+    }
+
+    /// Ends the session here, as [`HttpSession::lose`] does. Returns the requests whose answers the stream of this
+    /// connection has not brought, and brings no more.
+    pub(crate) fn lose_stream(&self, stream_ref: StreamRef) -> Vec<RequestId> {
+        let mut state = self.state();
+        let left = state.streams.take_undelivered(stream_ref);
+        self.lost(state);
+        left
+    }
+
+    fn lost(&self, mut state: MutexGuard<'_, State>) {
+        if state.is_lost {
+            return;
+        }
+        let cancelled: Vec<_> = state.streams.unanswered_requests().map(cancellation).collect();
+        state.inbox = cancelled.into();
+        (state.ended, state.is_lost) = (true, true);
+        let (wakers, reader) = (state.streams.lose(), state.reader.take());
+        drop(state);
         tracing::debug!("a session ends here: another process may serve it");
         if let Some(holding) = &self.holding {
             holding.lost().cancel();
         }
         self.inbox_slots.close();
         wakers.into_iter().chain(reader).for_each(Waker::wake);
-    }
-
-    /// Ends the session here, as [`HttpSession::lose`] does. Returns the requests whose answers the stream of this
-    /// connection has not brought.
-    pub(crate) fn lose_stream(&self, stream_ref: StreamRef) -> Vec<RequestId> {
-        let left = self.state().streams.take_undelivered(stream_ref);
-        self.lose();
-        left
     }
 
     /// True if another process can take the session up.

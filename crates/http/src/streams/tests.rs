@@ -428,3 +428,23 @@ fn another_holder_continues_the_numbers() {
     game.say(answer(1), Some(1));
     assert_eq!((game.rest(stream_ref), game.rest(listening)), ("end".to_owned(), "end".to_owned()));
 }
+
+#[test]
+fn the_undelivered_requests_of_a_stream_are_taken_once() {
+    let mut game = Game::new();
+    let (stream_ref, other) = (game.open(&[1, 2, 3]).unwrap(), game.open(&[4]).unwrap());
+    game.0.stream(stream_ref);
+    game.say(answer(1), Some(1));
+    game.say(notice("a"), Some(3));
+    game.say(answer(2), Some(2));
+    let Next::Event(1, taken) = game.0.next(stream_ref, Waker::noop()) else { panic!("an answer waits") };
+    assert_eq!(taken, answer(1), "which is not stored, for example");
+    let mut left = game.0.take_undelivered(stream_ref);
+    left.sort_by_key(ToString::to_string);
+    assert_eq!(left, [id(2), id(3)], "one has its answer in the queue, one has none");
+    drop(game.0.lose());
+    // An answer that is late.
+    game.say(answer(3), Some(3));
+    assert_eq!(game.rest(stream_ref), "end");
+    assert_eq!((game.0.take_undelivered(stream_ref), &*game.rest(other)), (vec![], "end"));
+}

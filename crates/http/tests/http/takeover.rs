@@ -103,6 +103,22 @@ async fn a_call_with_an_event_that_is_not_stored_is_answered() {
     assert_eq!(host.say(&call(8, "echo x")).await, (200, done(8, "x")), "the session goes on");
 }
 
+/// The answer waits behind the event that is not stored.
+#[tokio::test]
+async fn a_call_whose_stream_is_not_stored_is_answered_once() {
+    let shared = Shared::new();
+    let a = shared.replica("a").await;
+    let host = a.stage.host.hello("2025-11-25").await;
+    a.link.cut();
+    let events = host.post(&call_with_progress(7, "count 2")).await.events().await;
+    let answers: Vec<_> = events.iter().filter(|event| event.data.contains(r#""id":7"#)).collect();
+    let [lost] = &answers[..] else { panic!("{events:?}") };
+    assert!(lost.id.is_none() && lost.data.contains("REPLICA_GONE"), "{lost:?}");
+    assert!(!events.iter().any(|event| event.data.contains("progress")), "{events:?}");
+    a.link.mend();
+    assert_eq!(host.say(&call(8, "echo x")).await, (200, done(8, "x")), "the session goes on");
+}
+
 #[tokio::test]
 async fn a_call_that_has_ended_with_its_process_is_answered() {
     let shared = Shared::new();
