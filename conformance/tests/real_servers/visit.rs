@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::future::IntoFuture;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 use futures_util::future::BoxFuture;
 use protomcp_client::{ClientSession, CloseReason, RequestError};
 use protomcp_conformance::patience;
-use protomcp_types::{CallToolResult, Level, ProtocolVersion, RawJson, ServerCapabilities};
+use protomcp_types::{CallToolResult, Level, ProtocolVersion, RawJson, ServerCapabilities, Tool};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -40,6 +40,9 @@ impl From<serde_json::Error> for Fault {
 }
 
 pub(crate) type Attempt = Result<(), Fault>;
+
+/// The time between two requests for a list that is not whole.
+const RETRY: Duration = Duration::from_millis(100);
 
 type Call = BoxFuture<'static, Result<CallToolResult, RequestError>>;
 
@@ -80,8 +83,19 @@ impl Visit<'_> {
     }
 
     pub(crate) async fn tools(&self) -> Attempt {
-        let tools: Vec<_> = self.session.tools().try_collect().await?;
+        let tools = self.listed().await?;
         same(tools.iter().map(|tool| tool.name.as_str()), &self.facts.tools)
+    }
+
+    /// The list of a gateway is not whole in its time when the server behind it starts slowly.
+    async fn listed(&self) -> Result<Vec<Tool>, RequestError> {
+        let deadline = Instant::now() + patience();
+        loop {
+            match self.session.tools().try_collect().await {
+                Err(error) if error.is_retryable() && Instant::now() < deadline => tokio::time::sleep(RETRY).await,
+                outcome => return outcome,
+            }
+        }
     }
 
     pub(crate) async fn calls(&self) -> Attempt {

@@ -28,6 +28,8 @@ pub(crate) enum Why {
     Gone,
     /// The request was cancelled before the answer.
     Late,
+    /// A list is not whole in this time. It is asked for in the background.
+    ListLate(Duration),
     /// The request has failed.
     Request(RequestError),
 }
@@ -52,6 +54,7 @@ impl Failure {
             Why::Full => "OVERLOADED",
             Why::Gone => "SHUTTING_DOWN",
             Why::Late => "NO_ANSWER",
+            Why::ListLate(_) => "TIMEOUT",
             Why::Request(error) => match error {
                 RequestError::Closed(_) => "SERVER_LOST",
                 RequestError::Unanswered { why: NoAnswer::Unauthorized, .. } => "UNAUTHORIZED",
@@ -69,6 +72,7 @@ impl Failure {
         match &self.why {
             Why::Down { .. } => Some("the gateway connects again by itself; try again later"),
             Why::Request(RequestError::Closed(_)) => Some("the gateway connects again by itself; retry"),
+            Why::ListLate(_) => Some("the gateway waits for the list by itself; try again later"),
             Why::Full | Why::Request(RequestError::TooMany) => Some("try again later"),
             Why::Gone | Why::Late | Why::Request(_) => None,
         }
@@ -76,7 +80,7 @@ impl Failure {
 
     fn is_retryable(&self) -> bool {
         match &self.why {
-            Why::Down { .. } | Why::Full | Why::Gone | Why::Late => true,
+            Why::Down { .. } | Why::Full | Why::Gone | Why::Late | Why::ListLate(_) => true,
             // The call may still be running, and would time out again.
             Why::Request(RequestError::TimedOut(_)) => false,
             Why::Request(error) => error.is_retryable(),
@@ -117,6 +121,7 @@ impl fmt::Display for Failure {
             Why::Late => {
                 write!(f, "server \"{server}\" did not answer before the request was cancelled or its session ended")
             }
+            Why::ListLate(limit) => write!(f, "server \"{server}\" did not answer within {limit:?}"),
             Why::Request(error) => write!(f, "server \"{server}\": {error}"),
         }
     }
@@ -150,6 +155,7 @@ mod tests {
             (Why::Request(RequestError::Closed(CloseReason::ByServer(None))), "SERVER_LOST", true),
             (Why::Request(RequestError::TimedOut(Duration::from_secs(1))), "TIMEOUT", false),
             (Why::Late, "NO_ANSWER", true),
+            (Why::ListLate(Duration::from_secs(1)), "TIMEOUT", true),
             (Why::Request(RequestError::InvalidAnswer("x".into())), "INVALID_RESPONSE", false),
         ] {
             let result = failure(why).into_result();

@@ -133,8 +133,10 @@ pub(crate) async fn listed_within(
         }
     };
     match tokio::time::timeout(limit, twice).await {
+        Ok(Err(Failure { why: Why::Request(RequestError::TimedOut(_)), .. })) | Err(_) => {
+            Err(upstream.reach.failure(Why::ListLate(limit)))
+        }
         Ok(outcome) => outcome,
-        Err(_) => Err(upstream.reach.failure(Why::Request(RequestError::TimedOut(limit)))),
     }
 }
 
