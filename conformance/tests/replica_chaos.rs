@@ -39,7 +39,6 @@ const STEPS: u64 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
 #[test]
-#[ignore = "it takes minutes: the long tier runs it"]
 fn nothing_is_lost_or_doubled_while_parts_fail() {
     rounds("replicas", 1, |random| {
         let (mut redis, (socket, address)) = (Redis::start(), Balancer::socket());
