@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use protomcp_conformance::{Everything, Sandbox, Web, everything_server, living, peers, pmcp, tier};
+use protomcp_conformance::{
+    Balancer, Everything, Redis, Sandbox, Web, everything_server, everything_tool, living, peers, pmcp, tier,
+};
 use protomcp_testing::assert_committed;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -144,11 +146,7 @@ fn clients(scripts: &Path) -> Vec<Client> {
 
 #[test]
 fn clients_use_all_their_features_and_the_tables_are_current() {
-    let scripts = Sandbox::new();
-    scripts.with_node();
-    for script in ["visit.mts", "typescript_1.mts", "typescript_2.mts"] {
-        fs::copy(here().join("hosts/matrix").join(script), scripts.path(script)).expect("the sandbox can be written");
-    }
+    let scripts = scripts();
     let clients = clients(&scripts.path(""));
     let all = tier(std::env::var_os(UPDATE).is_some(), true);
     let visits: Vec<_> = thread::scope(|scope| {
@@ -173,6 +171,46 @@ fn clients_use_all_their_features_and_the_tables_are_current() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 
     assert_committed(here().join("CLIENTS.md"), text, UPDATE);
+}
+
+/// Features that are not tried there. A tool process does not learn of changed roots, and announces no change of resources
+/// that have not changed. A call that is given up without a session ends at its server, and the call that waits for that
+/// reaches another one.
+const NOT_BALANCED: &[&str] = &["roots changed", "resources changed", "cancellation@2026-07-28"];
+
+#[test]
+fn clients_use_all_their_features_through_a_balancer() {
+    let (redis, (socket, address)) = (Redis::start(), Balancer::socket());
+    let servers = [(); 3].map(|()| {
+        let (sandbox, program) = (Sandbox::new(), everything_tool());
+        Web::launch(sandbox.clone(), Balancer::server(&address, &redis, &sandbox, &program.to_string_lossy(), 0))
+    });
+    let _balancer = Balancer::start(redis.sandbox(), socket, &servers);
+    let scripts = scripts();
+    let plan = json!({
+        "server": "protomcp",
+        "pages": false,
+        "tries": true,
+        "without": NOT_BALANCED,
+        "http": format!("http://{address}/mcp"),
+    });
+    // One after the other: the change of a list is for all of them.
+    let faults = clients(&scripts.path("")).into_iter().filter(|client| !client.long).flat_map(|client| {
+        let (_, faults) = run(&client, Command::new(&client.words[0]), &plan);
+        faults.into_iter().map(move |fault| format!("{}: {fault}", client.name))
+    });
+    let faults: Vec<_> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The folder with the clients for TypeScript.
+fn scripts() -> Sandbox {
+    let scripts = Sandbox::new();
+    scripts.with_node();
+    for script in ["visit.mts", "typescript_1.mts", "typescript_2.mts"] {
+        fs::copy(here().join("hosts/matrix").join(script), scripts.path(script)).expect("the sandbox can be written");
+    }
+    scripts
 }
 
 /// The variable with which the tables are written.
