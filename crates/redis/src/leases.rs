@@ -1,6 +1,7 @@
 //! The holders of sessions, in a store.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -52,12 +53,15 @@ struct Access {
     seal: Arc<Seal>,
     held: HeldSessions,
     keep: Duration,
+    /// The number of states that were saved, of all sessions.
+    saves: AtomicU64,
 }
 
 impl RedisLeases {
     pub(crate) fn new(connection: Arc<Connection>, names: KeyNames, seal: Arc<Seal>, keep: Duration) -> Self {
         let runtime = connection.runtime().clone();
-        let access = Arc::new(Access { connection, names, seal, held: HeldSessions::default(), keep });
+        let access =
+            Arc::new(Access { connection, names, seal, held: HeldSessions::default(), keep, saves: AtomicU64::new(0) });
         let touching = runtime.spawn(Arc::clone(&access).keep_alive());
         Self { access, touching }
     }
@@ -249,7 +253,8 @@ impl Access {
         let key = self.names.of(&name).session;
         let sealed = self.seal.keys().seal(&name, &state_field(&key), token, text.as_bytes());
         let call = script::SAVE.call(vec![key]);
-        let call = call.arg(token.get()).arg(sealed).arg(self.expiry());
+        let number = self.saves.fetch_add(1, Ordering::Relaxed);
+        let call = call.arg(token.get()).arg(number).arg(sealed).arg(self.expiry());
         self.connection.query(call, self.connection.deadline()).await
     }
 

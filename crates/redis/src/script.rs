@@ -39,6 +39,7 @@ scripts! {
     RELEASE "release.lua";
     CLOSE "close.lua";
     TOUCH "touch.lua";
+    PUT "put.lua";
     OPENED "token.lua" "opened.lua";
     APPEND "token.lua" "append.lua";
     ENDED "token.lua" "ended.lua";

@@ -34,6 +34,8 @@ pub(crate) struct TaskQueue {
     tasks: HashMap<Arc<str>, Entry>,
     /// Tasks with a write that waits while none is under way.
     ready: VecDeque<Arc<str>>,
+    /// The number of the last write that was entered, of any task: a task that was removed may be inserted again.
+    last: u64,
 }
 
 /// A task that this process has inserted.
@@ -65,7 +67,8 @@ pub(crate) struct Started {
     pub(crate) id: Arc<str>,
     pub(crate) write: TaskWrite,
     pub(crate) until: Instant,
-    number: u64,
+    /// Writes that are entered later have higher numbers.
+    pub(crate) number: u64,
     /// It was sent before, without an answer.
     pub(crate) is_late: bool,
     inserted: Option<oneshot::Sender<Written>>,
@@ -116,7 +119,8 @@ impl TaskQueue {
 
     fn enter(&mut self, id: &Arc<str>, write: TaskWrite) {
         let Some(entry) = self.tasks.get_mut(id) else { return };
-        entry.entered += 1;
+        self.last += 1;
+        entry.entered = self.last;
         let is_ready = entry.waits.replace(write).is_some() && !entry.has_failed;
         entry.has_failed = false;
         if !is_ready && entry.under_way.is_none() {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::connection::Connection;
 use crate::keys::{KeyNames, SessionName};
-use crate::script::Call;
+use crate::script::{self, Call};
 use crate::seal::Seal;
 use crate::task_queue::{MAX_TASKS, Started, TaskQueue, TaskWrite, Written};
 
@@ -120,8 +120,8 @@ impl TaskWrites {
         }
         let name = name_of(id);
         let key = self.names.task(&name);
-        let mut command = redis::cmd("GET");
-        command.arg(&key);
+        let mut command = redis::cmd("HGET");
+        command.arg(&key).arg("d");
         let sealed: Option<Vec<u8>> = self.connection.query(Call::Command(command), self.connection.deadline()).await?;
         let text = sealed.and_then(|sealed| self.seal.open(&name, &key, &sealed));
         let record = text.and_then(|text| TaskRecord::from_json(&RawJson::parse(text).ok()?));
@@ -156,9 +156,9 @@ impl TaskWrites {
                 }
                 let text = record.to_json().into_raw();
                 let sealed = self.seal.keys().seal(&name, &key, FencingToken::FIRST, text.as_bytes());
-                let mut command = redis::cmd("SET");
-                command.arg(&key).arg(sealed).arg("PX").arg(u64::try_from(left).unwrap_or(u64::MAX));
-                self.connection.query::<String>(Call::Command(command), self.connection.deadline()).await?;
+                let call = script::PUT.call(vec![key]).arg(started.number).arg(sealed);
+                let call = call.arg(u64::try_from(left).unwrap_or(u64::MAX));
+                self.connection.query::<i64>(call, self.connection.deadline()).await?;
             }
             TaskWrite::Remove => {
                 let mut command = redis::cmd("DEL");

@@ -5,12 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use protomcp_http::{Entry, EventKey, EventStore, Replayed, StreamLog};
 use protomcp_redis::{RedisStores, StoreOptions};
-use protomcp_server::{Claim, FencingToken, LeaseStore, StoreError};
+use protomcp_server::{Claim, FencingToken, LeaseStore, SessionSnapshot, StoreError};
 use protomcp_testing::until;
 use protomcp_types::RequestId;
 
 use crate::privacy::{append, append_as, snapshot};
 use crate::server::{LONG, RedisServer, connect, keys, lease};
+use crate::tasks::run;
 
 const FIRST: FencingToken = FencingToken::FIRST;
 
@@ -170,4 +171,38 @@ async fn a_replay_reads_the_events_of_its_range_alone() {
     // Two for the stream, and one for each event.
     assert!(commands.contains("cmdstat_hget:calls=4,"), "{commands}");
     assert!(["xrange", "hgetall", "hvals", "lrange"].iter().all(|all| !commands.contains(all)), "{commands}");
+}
+
+#[tokio::test]
+async fn a_state_that_comes_late_does_not_replace_a_later_one() {
+    let server = RedisServer::start(&[]);
+    let (stores, a, b) = (connect(&server, "secret").await, lease("a"), lease("b"));
+    let leases = stores.leases();
+    for name in [&a, &b] {
+        assert_eq!(leases.register(name, LONG).await, Ok(true));
+    }
+    assert_eq!(leases.open("s", &a).await, Ok(Claim::Granted(FIRST, None)));
+    let key = server.keys().into_iter().find(|key| server.ask::<String>(&["TYPE", key]) == "hash");
+    let key = key.expect("the session has a key");
+    let first = snapshot();
+    assert_eq!(leases.save("s", FIRST, &first).await, Ok(true));
+    let late: Vec<u8> = server.ask(&["HGET", &key, "d"]);
+    let second = SessionSnapshot { scopes: vec!["later".to_owned()], ..first };
+    assert_eq!(leases.save("s", FIRST, &second).await, Ok(true));
+    let save = |token: &str, number: &str| {
+        run(
+            &server,
+            include_str!("../src/scripts/save.lua"),
+            &key,
+            &[token.as_bytes(), number.as_bytes(), &late, b"60000"],
+        )
+    };
+    assert_eq!(save("1", "0"), 1, "no client waits for its answer");
+    assert_eq!(save("2", "0"), 0);
+    assert_eq!(leases.release("s", FIRST).await, Ok(true));
+    let Ok(Claim::Granted(token, state)) = leases.claim("s", &b).await else { panic!("it is free") };
+    assert_eq!(state.map(|state| state.scopes), Some(second.scopes.clone()));
+    // The numbers of the next holder are its own.
+    assert_eq!(save(&token.get().to_string(), "0"), 1);
+    assert_eq!(server.ask::<Vec<u8>>(&["HGET", &key, "d"]), late);
 }

@@ -152,6 +152,36 @@ async fn a_task_is_forgotten_when_it_is_removed_or_its_time_is_up() {
     assert!(find(&other, "2").await.is_none(), "a change does not bring it back");
 }
 
+/// Sends a script by hand.
+pub(crate) fn run(server: &RedisServer, script: &str, key: &str, args: &[&[u8]]) -> i64 {
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(1).arg(key);
+    for arg in args {
+        command.arg(*arg);
+    }
+    command.query(&mut server.connection()).expect("the script runs")
+}
+
+#[tokio::test]
+async fn a_write_that_comes_late_does_not_replace_a_later_one() {
+    let server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    let (own, other) = (tasks(&stores), tasks(&connect(&server, "secret").await));
+    assert_eq!(own.insert(task("1")).await, Ok(Some(vec![])));
+    let [key] = &server.keys()[..] else { panic!("{:?}", server.keys()) };
+    let [number, record] = ["n", "d"].map(|field| -> Vec<u8> {
+        redis::cmd("HGET").arg(key).arg(field).query(&mut server.connection()).expect("the task is there")
+    });
+    own.update(ended(task("1"), "done"));
+    assert_eq!(stores.flush().await, 0);
+    let put = |number: &[u8]| run(&server, include_str!("../src/scripts/put.lua"), key, &[number, &record, b"60000"]);
+    assert_eq!(put(&number), 0);
+    assert!(!find(&other, "1").await.expect("it is kept").state.is_running());
+    // One that is later is taken.
+    assert_eq!(put(b"1000000"), 1);
+    assert!(find(&other, "1").await.expect("it is kept").state.is_running());
+}
+
 #[tokio::test]
 async fn a_task_that_makes_room_is_forgotten_everywhere() {
     let server = RedisServer::start(&[]);
