@@ -144,6 +144,10 @@ pub(crate) enum Protocols {
     WebSocket,
 }
 
+/// The flags of sessions in a store, and of questions: only Streamable HTTP has them.
+#[cfg(feature = "proto-mcp")]
+const OF_SESSIONS: &[&str] = &["--sealing-key-file", "--store", "--replica-url", "--replica-name"];
+
 impl Protocols {
     /// True if Streamable HTTP is one of them.
     pub(crate) fn has_streamable_http(self) -> bool {
@@ -155,14 +159,11 @@ impl Protocols {
     pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
-            Self::Grpc => {
-                ("grpc", &["--max-sessions", "--session-idle", "--sealing-key-file", "--store", "--replica-url"])
-            }
-            Self::WebSocket => {
-                ("ws", &["--session-idle", "--grpc-reflection", "--sealing-key-file", "--store", "--replica-url"])
-            }
+            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle"]),
+            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection"]),
         };
-        match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
+        let is_idle = |flag: &&String| idle.contains(&flag.as_str()) || OF_SESSIONS.contains(&flag.as_str());
+        match network_flags.iter().find(is_idle) {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),
             None => Ok(self),
         }

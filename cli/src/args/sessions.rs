@@ -10,6 +10,9 @@ use crate::args::store::Store;
 use crate::args::values::time;
 use crate::exit::Failure;
 
+/// The bytes of a name, as of a label in the DNS.
+const MAX_NAME: usize = 63;
+
 /// The number and the time of sessions, and the key for states of requests.
 #[derive(Debug, Args)]
 pub(super) struct HttpSessionFlags {
@@ -36,6 +39,11 @@ pub(super) struct HttpSessionFlags {
     /// on which it listens. A request for a session of another server is handed on to that server then
     #[arg(long, value_name = "URL")]
     replica_url: Option<String>,
+
+    /// Name of this server for people, among the servers of --store: the log and errors, which clients see, show it with a
+    /// part that each start has for itself
+    #[arg(long, value_name = "NAME", value_parser = replica_name)]
+    replica_name: Option<String>,
 }
 
 impl HttpSessionFlags {
@@ -50,7 +58,11 @@ impl HttpSessionFlags {
         if replica.is_some() && self.store.is_none() {
             return Err(Failure::usage("--replica-url needs --store: the other servers find this one there"));
         }
-        let store = |url: &String| Store::new(url, &self.sealing_key_file, self.session_idle, replica);
+        if self.replica_name.is_some() && self.store.is_none() {
+            return Err(Failure::usage("--replica-name needs --store: a server that shares nothing shows no name"));
+        }
+        let name = self.replica_name.as_deref();
+        let store = |url: &String| Store::new(url, &self.sealing_key_file, self.session_idle, replica, name);
         self.store.as_ref().map(store).transpose()
     }
 
@@ -60,6 +72,16 @@ impl HttpSessionFlags {
         let keys: Result<Vec<_>, _> = keys.collect();
         let keys = keys.map_err(|error| Failure::usage(format!("invalid --sealing-key-file: {error}")))?;
         Ok(keys.into_iter().reduce(RequestStateKeys::and))
+    }
+}
+
+/// The name of a pod, or of a machine.
+fn replica_name(text: &str) -> Result<String, String> {
+    let is_known = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
+    if (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_known) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("a name has 1 to {MAX_NAME} letters, digits, \"-\", \"_\" and \".\""))
     }
 }
 

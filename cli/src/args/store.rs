@@ -19,6 +19,8 @@ pub(crate) struct Store {
     pub(crate) url: StoreUrl,
     pub(crate) keys: SealingKeys,
     pub(crate) options: StoreOptions,
+    /// The name of this server for people.
+    pub(crate) name: Option<String>,
     pub(crate) replica: Option<Replica>,
 }
 
@@ -31,12 +33,13 @@ pub(crate) struct Replica {
 }
 
 impl Store {
-    /// The store at this URL, and the URL of the server itself. No error shows the first, because it may have a password.
+    /// The store at this URL, and the URL and the name of the server itself. No error shows the first, because it may have a password.
     pub(super) fn new(
         url: &str,
         key_files: &[PathBuf],
         session_idle: Duration,
         replica: Option<&str>,
+        name: Option<&str>,
     ) -> Result<Self, Failure> {
         let url = url.parse().map_err(|error| Failure::usage(format!("invalid --store: {error}")))?;
         let Some(keys) = keys(key_files, SealingKeys::from_file, SealingKeys::and)? else {
@@ -48,7 +51,7 @@ impl Store {
         let hop_keys = keys_of_hops(key_files)?;
         let replica = replica.map(uri).transpose()?.zip(hop_keys).map(|(url, keys)| Replica { url, keys });
         let options = StoreOptions::default().with_keep(session_idle.saturating_add(MARGIN));
-        Ok(Self { url, keys, options, replica })
+        Ok(Self { url, keys, options, name: name.map(str::to_owned), replica })
     }
 
     /// The most open files that it needs in addition to the ones of other servers.

@@ -34,10 +34,12 @@ pub(super) struct SharedSessions {
 impl SharedSessions {
     /// Connects to the store, if there is one, and joins the servers that share it. This one listens on `port`.
     pub(super) async fn join(store: Option<Store>, config: Config, port: u16) -> Result<(Self, Config), Failure> {
-        let Some(Store { url, keys, options, replica }) = store else { return Ok((Self::default(), config)) };
+        let Some(Store { url, keys, options, name, replica }) = store else { return Ok((Self::default(), config)) };
         let stores = RedisStores::connect_with(&url, keys, options).await;
         let stores = stores.map_err(|error| Failure::failed(format!("the store of --store: {error}")))?;
-        let (leases, node, terms) = (stores.leases(), NodeId::random(), LeaseTerms::default());
+        let node = name.as_deref().map_or_else(NodeId::random, NodeId::random_after);
+        tracing::info!("sharing the sessions in {url} as {node}");
+        let (leases, terms) = (stores.leases(), LeaseTerms::default());
         let (notices, tasks) = (stores.notices(&node), stores.tasks(&TaskLimits::default()));
         let local = Stores::new(node.clone()).with_leases(leases.clone()).with_notices(notices).with_tasks(tasks);
         let (keeper, replicas) = match replica {
@@ -54,7 +56,6 @@ impl SharedSessions {
                 "the store of --store: {url} grants no lease to this server; see if the store has memory for more"
             )));
         }
-        tracing::info!("sharing the sessions in {url}");
         let mut config = config.with_leases(Arc::clone(&keeper));
         config.streams.event_store = Some(stores.events());
         let config = replicas.into_iter().fold(config, Config::with_replicas);

@@ -117,13 +117,14 @@ fn launch(container: &Value, redis: &Redis, sandbox: &Sandbox) -> Launch {
         ("--port=8080", "--port=0".to_owned()),
         ("0.0.0.0:9090", "0.0.0.0:0".to_owned()),
         ("$(POD_IP):8080", "127.0.0.1:0".to_owned()),
+        ("$(POD_NAME)", "pmcp-7c9d8f6b5-x2k4q".to_owned()),
     ] {
         assert!(command.contains(written), "{written}: {command}");
         command = command.replace(written, &actual);
     }
     let launch = command.lines().fold(sandbox.pmcp(&[]), Launch::arg);
     list(container, "/env").iter().fold(launch, |launch, variable| match text(variable, "/name") {
-        "POD_IP" => launch,
+        "POD_IP" | "POD_NAME" => launch,
         name @ "HOME" => launch.env(name, sandbox.path("")),
         name @ "PMCP_STORE" => launch.env(name, redis.url()),
         name @ "MCP_TOKEN" => launch.env(name, "token-of-the-secret"),

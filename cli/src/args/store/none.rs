@@ -11,7 +11,7 @@ use crate::exit::Failure;
 pub(crate) enum Store {}
 
 impl Store {
-    pub(super) fn new(_: &str, _: &[PathBuf], _: Duration, _: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn new(_: &str, _: &[PathBuf], _: Duration, _: Option<&str>, _: Option<&str>) -> Result<Self, Failure> {
         lacking("--store", "redis")
     }
 

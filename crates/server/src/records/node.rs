@@ -29,6 +29,15 @@ impl NodeId {
         Self::new(format!("{:032x}", u128::from_be_bytes(name)))
     }
 
+    /// A name that begins with this one, and that no other process has, and no other start of this one.
+    ///
+    /// # Panics
+    /// When the system has no random numbers.
+    #[must_use]
+    pub fn random_after(name: &str) -> Self {
+        Self::new(format!("{name}-{}", Self::random()))
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
