@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use protomcp_conformance::{Redis, Reply, Sandbox, Web, eventually};
+use protomcp_conformance::{Launch, Redis, Reply, Sandbox, Web, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -21,11 +21,12 @@ fn reachable(redis: &Redis, fixture: &str) -> Web {
 }
 
 /// A server with this Python file, which the other ones reach.
-fn serve(redis: &Redis, file: &str) -> Web {
+fn serve(redis: &Redis, file: &str, flags: &[&str]) -> Web {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", file);
     let launch = redis.replica(&sandbox, "tools.py").arg("--port").arg("0").arg("--sdk").arg("bundled");
     let launch = launch.arg("--replica-url").arg("http://127.0.0.1:0");
+    let launch = flags.iter().fold(launch, Launch::arg);
     Web::launch(sandbox, launch)
 }
 
@@ -66,13 +67,15 @@ fn echo(server: &Web, words: &str) -> Reply {
 #[test]
 fn a_session_goes_on_when_its_server_ends_and_when_it_is_killed() {
     let redis = Redis::start();
-    let (a, mut b, mut c) = (replica(&redis), replica(&redis), replica(&redis));
+    let a = redis.serve("py/basics.py", &["--metrics", "--replica-name", "pod-a.1"]);
+    let (mut b, mut c) = (replica(&redis), replica(&redis));
     let session = open(&a);
     for server in [&mut b, &mut c] {
         in_session(server, Some(&session));
     }
     let elsewhere = echo(&b, "too early");
     assert_eq!((elsewhere.status, elsewhere.header("retry-after")), (503, Some("1")), "{elsewhere:?}");
+    assert!(elsewhere.body.contains("the process pod-a.1-"), "{elsewhere:?}");
 
     a.process().signal(Signal::TERM);
     assert!(a.process().exit().success());
@@ -158,7 +161,7 @@ async def wait(path: str) -> str:
 #[test]
 fn a_task_is_read_at_each_server_and_after_its_server_has_ended() {
     let redis = Redis::start();
-    let (a, b) = (serve(&redis, WAITS), serve(&redis, WAITS));
+    let (a, b) = (serve(&redis, WAITS, &[]), serve(&redis, WAITS, &[]));
     let file = redis.sandbox().path("there");
     let (ends, stays) = (begin(&a, &file), begin(&a, &redis.sandbox().path("never")));
     for task in [&ends, &stays] {
@@ -174,6 +177,20 @@ fn a_task_is_read_at_each_server_and_after_its_server_has_ended() {
         eventually("the lease has run out", || Some(look(&b, &stays)).filter(|task| task["status"] != "working"));
     assert_eq!(failed["status"], "failed", "{failed}");
     assert_eq!(failed["error"]["data"]["protomcp/error"]["error_code"], "REPLICA_GONE", "{failed}");
+}
+
+#[test]
+fn a_task_ends_while_its_server_drains() {
+    let redis = Redis::start();
+    let (a, b) = (serve(&redis, WAITS, &["--drain-timeout", "5m"]), serve(&redis, WAITS, &[]));
+    let file = redis.sandbox().path("there");
+    let task = begin(&a, &file);
+    a.process().signal(Signal::TERM);
+    a.process().stderr_with("draining");
+    assert_eq!(look(&b, &task)["status"], "working");
+    fs::write(&file, "").expect("the folder is ours");
+    assert!(a.process().exit().success(), "{}", a.process().stderr());
+    assert_eq!(look(&b, &task)["result"]["content"][0]["text"], "it is there");
 }
 
 /// Calls the tool, and returns the id of the task.

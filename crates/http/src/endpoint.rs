@@ -162,6 +162,7 @@ impl Endpoint {
         self.sessions.shutdown_token().cancelled().await;
         self.tasks.close();
         self.tasks.wait().await;
+        self.sessions.tasks_ended().await;
         if self.config.replicas.is_some() {
             sleep(REMEMBERED_FOR + LATE).await;
         }

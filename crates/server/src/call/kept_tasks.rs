@@ -4,11 +4,12 @@
 //! is its record. An entry stays until the time of the task is up, and then both are removed.
 
 use std::collections::{HashMap, HashSet};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio::sync::Notify;
 use tokio::time::{Sleep, sleep, timeout};
 
 use crate::call::mrtr::task::StatelessTask;
@@ -35,6 +36,8 @@ pub(crate) struct KeptTasks {
     /// The most entries, which only a store without limits reaches.
     max: usize,
     entries: Mutex<HashMap<String, Entry>>,
+    /// Told when a call may have ended.
+    ends: Notify,
 }
 
 #[derive(Debug)]
@@ -71,7 +74,8 @@ pub(crate) struct NewTask {
 impl KeptTasks {
     /// `store` is the store of tasks among the stores, or the default.
     pub(crate) fn new(stores: &Stores, store: Arc<dyn TaskStore>, max: usize) -> Self {
-        Self { node: stores.node.clone(), store, leases: stores.leases.clone(), max, entries: Mutex::default() }
+        let (node, leases) = (stores.node.clone(), stores.leases.clone());
+        Self { node, store, leases, max, entries: Mutex::default(), ends: Notify::new() }
     }
 
     /// Reserves an entry for a task, whose call is made for its state, and enters its record; `None`: this process has
@@ -166,6 +170,20 @@ impl KeptTasks {
         let ended = self.entries().get_mut(id).and_then(|entry| entry.call.take());
         // Outside of the lock.
         drop(ended);
+        self.ends.notify_waiters();
+    }
+
+    /// Waits until no task without a session runs.
+    pub(crate) async fn stateless_ended(&self) {
+        let runs = |entry: &Entry| matches!(entry.call, Some(TaskCall::Stateless(_)));
+        loop {
+            let mut end = pin!(self.ends.notified());
+            end.as_mut().enable();
+            if !self.entries().values().any(runs) {
+                return;
+            }
+            end.await;
+        }
     }
 
     /// The store has forgotten these tasks: their calls are cancelled.
@@ -177,6 +195,7 @@ impl KeptTasks {
                 entry.evict();
             }
         }
+        self.ends.notify_waiters();
     }
 
     /// Forgets a task that has not begun.
@@ -184,6 +203,7 @@ impl KeptTasks {
         let entry = self.entries().remove(id);
         self.store.remove(id);
         drop(entry);
+        self.ends.notify_waiters();
     }
 
     /// Forgets and cancels all tasks with a key.
@@ -193,6 +213,7 @@ impl KeptTasks {
             self.store.remove(&id);
             entry.evict();
         }
+        self.ends.notify_waiters();
     }
 
     /// Forgets the tasks whose time is up. The calls of sessions watch the time themselves.
@@ -204,13 +225,16 @@ impl KeptTasks {
                 task.cancel();
             }
         }
+        self.ends.notify_waiters();
     }
 
-    /// Cancels the calls of tasks without a session. Their records stay: clients may still ask for them.
-    pub(crate) fn cancel_stateless(&self) {
+    /// Ends the tasks without a session, because the server shuts down. Their records stay: clients may still ask for
+    /// them.
+    pub(crate) fn end_stateless(&self) {
         let calls: Vec<_> = self.entries().values().filter_map(|entry| entry.call.clone()).collect();
         for call in calls {
             if let TaskCall::Stateless(task) = call {
+                task.mrtr().fail(overload::shutting_down());
                 task.cancel();
             }
         }

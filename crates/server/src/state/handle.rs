@@ -38,7 +38,7 @@ pub struct ServerHandle(pub(super) Arc<ServerState>);
 pub(super) struct ServerState {
     pub(super) descriptions: Descriptions,
     known_meta: KnownMeta,
-    limits: Limits,
+    pub(super) limits: Limits,
     open: Mutex<OpenSessions>,
     last: AtomicU64,
     shutdown: CancellationToken,
@@ -224,6 +224,15 @@ impl ServerHandle {
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()
+    }
+
+    /// Waits until no call runs as a task without a session.
+    ///
+    /// After [`ServerHandle::shutdown`] these calls have [`Limits::drain_timeout`] if the tasks are in a store of
+    /// [`Stores::with_tasks`], where other processes can read the results. Otherwise no client would read them, and the
+    /// calls are cancelled immediately.
+    pub async fn tasks_ended(&self) {
+        self.0.tasks.stateless_ended().await;
     }
 
     /// Parks a call; see [`ParkedCalls::park`](crate::call::parked::ParkedCalls::park).

@@ -1,12 +1,13 @@
 //! Ends parked calls and tasks whose time is up.
 //!
 //! One task checks all of them once a second, and runs only while there are any. When the server stops, it cancels
-//! them: their clients cannot return.
+//! them: their clients cannot return. Tasks whose results other processes can read get the time of the drain first.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::state::handle::{ServerHandle, ServerState};
@@ -25,12 +26,15 @@ impl ServerHandle {
 
 async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
     loop {
-        let _is_later = tokio::time::timeout(EVERY, shutdown.cancelled()).await;
+        let _is_later = timeout(EVERY, shutdown.cancelled()).await;
         let Some(state) = state.upgrade() else { return };
         if shutdown.is_cancelled() {
             state.parked.cancel_all();
+            if state.stores.tasks.is_some() {
+                let _late = timeout(state.limits.drain_timeout, state.tasks.stateless_ended()).await;
+            }
             // They stay: their clients may still query them.
-            state.tasks.cancel_stateless();
+            state.tasks.end_stateless();
         } else {
             let now = tokio::time::Instant::now().into_std();
             state.parked.expire(now);

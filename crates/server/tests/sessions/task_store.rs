@@ -12,6 +12,7 @@ use protomcp_server::{
 use protomcp_testing::run_paused;
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::task_extension::{ask, begin, later, look};
 use super::transcript::{Stage, connect_to, expand, full};
@@ -171,6 +172,32 @@ fn a_task_is_read_in_another_process_and_changed_in_its_own() {
         later(3_700_000).await;
         assert!(store.read().is_empty(), "its time is up");
     });
+}
+
+#[test]
+fn a_task_in_a_shared_store_has_the_time_of_the_drain() {
+    let limit = Limits::default().drain_timeout;
+    for (task, is_shared, time, status) in [
+        ("task 2000", true, Duration::from_secs(2), "completed"),
+        ("task 1000000", true, limit, "failed"),
+        ("task 1000000", false, Duration::ZERO, ""),
+    ] {
+        run_paused(async {
+            let store = Arc::new(Shared::default());
+            let stage = server_with(if is_shared { stores("a", &store) } else { Stores::default() });
+            let id = begin(&mut stage.connect(), task).await;
+            let (handle, began) = (stage.server.handle(), Instant::now());
+            handle.shutdown();
+            handle.tasks_ended().await;
+            assert_eq!(began.elapsed().as_secs(), time.as_secs(), "{task}");
+            if is_shared {
+                let ended = look(&mut server("b", &store).connect(), &id).await;
+                assert_eq!(ended["status"], status, "{ended}");
+                let is_told = ended["statusMessage"] == "the server is shutting down";
+                assert_eq!(is_told, status == "failed", "{ended}");
+            }
+        });
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, MutexGuard, Weak};
 use std::time::SystemTime;
 
-use protomcp_types::{JsonBuf, RawJson};
+use protomcp_types::{ErrorObject, JsonBuf, RawJson};
 
 use crate::call::ended::{self, Ended, Outcome};
 use crate::call::mrtr::{Inner, MultiRoundTrip};
@@ -94,6 +94,16 @@ impl MultiRoundTrip {
             notify(inner);
         }
         is_cancelled
+    }
+
+    /// Ends the task with this error, unless it has ended.
+    pub(crate) fn fail(&self, error: ErrorObject) {
+        let mut inner = self.inner();
+        if inner.trips.task().is_some_and(TaskState::is_running) {
+            inner.answers.clear();
+            inner.end_task(Some(Err(error)));
+            notify(inner);
+        }
     }
 }
 
