@@ -97,18 +97,15 @@ impl Inner {
         }
     }
 
-    /// The elements of one server. A list that is not whole in time is asked for in the background until it is.
+    /// The elements of one server.
     async fn elements(&self, pool: &Arc<Pool>, kind: ListKind, context: &Context) -> Result<Listed, Failure> {
         let upstream = pool.session_of(context).inspect_err(|_| pool.announce_room(context))?;
-        let list = listed(&upstream, kind).await;
-        if list.is_err() {
-            owed_lists::owe(&upstream, kind);
-        }
-        list
+        listed(&upstream, kind).await
     }
 }
 
-/// The elements of a list in one session, in the time of lists. Members that requests depend on are remembered.
+/// The elements of a list in one session, in the time of lists. Members that requests depend on are remembered. A list
+/// that is not whole in time is asked for in the background until it is.
 pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Listed, Failure> {
     if let Some(list) = upstream.newest().known().fresh(kind, now()) {
         return Ok(Some(list));
@@ -116,7 +113,11 @@ pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> R
     let all = upstream.environment.limits.list_timeout;
     // The server is slow, and asked in the background.
     let is_owed = upstream.known().owed.contains(&kind);
-    listed_within(upstream, kind, if is_owed { all.min(OWED_TIMEOUT) } else { all }).await
+    let list = listed_within(upstream, kind, if is_owed { all.min(OWED_TIMEOUT) } else { all }).await;
+    if list.is_err() {
+        owed_lists::owe(upstream, kind);
+    }
+    list
 }
 
 /// Like [`listed`], in this time in all, from the connection to the last page. If the session is lost, the next one is
