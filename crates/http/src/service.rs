@@ -99,9 +99,10 @@ impl StreamableHttp {
         self.0.sessions.shutdown();
     }
 
-    /// Resolves when the server was shut down and all its sessions and calls have ended. Until then clients may connect
-    /// to answer questions and to fetch results, so keep accepting connections. With [`Config::with_replicas`] it
-    /// resolves more than a second later, when the other processes have forgotten that its sessions were here.
+    /// Resolves when the server was shut down and all its sessions and calls have ended, and its tasks without a session
+    /// ([`ServerHandle::tasks_ended`]). Until then clients may connect to answer questions and to fetch results of
+    /// sessions, so keep accepting connections. With [`Config::with_replicas`] it resolves more than a second later, when
+    /// the other processes have forgotten that its sessions were here.
     pub async fn drained(&self) {
         self.0.drained().await;
     }

@@ -175,15 +175,19 @@ impl KeptTasks {
 
     /// Waits until no task without a session runs.
     pub(crate) async fn stateless_ended(&self) {
-        let runs = |entry: &Entry| matches!(entry.call, Some(TaskCall::Stateless(_)));
         loop {
             let mut end = pin!(self.ends.notified());
             end.as_mut().enable();
-            if !self.entries().values().any(runs) {
+            if !self.has_stateless() {
                 return;
             }
             end.await;
         }
+    }
+
+    /// True if a task without a session runs.
+    pub(crate) fn has_stateless(&self) -> bool {
+        self.entries().values().any(|entry| matches!(entry.call, Some(TaskCall::Stateless(_))))
     }
 
     /// The store has forgotten these tasks: their calls are cancelled.
@@ -238,6 +242,10 @@ impl KeptTasks {
                 task.cancel();
             }
         }
+        // One that is about to begin has not ended yet.
+        let left: Vec<_> = self.entries().values_mut().filter_map(Entry::take_stateless).collect();
+        left.iter().for_each(StatelessTask::cancel);
+        self.ends.notify_waiters();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -258,6 +266,17 @@ fn without(gone: &HashSet<NodeId>, mut record: TaskRecord) -> TaskRecord {
 }
 
 impl Entry {
+    /// The call of a task without a session, which the entry has no more.
+    fn take_stateless(&mut self) -> Option<StatelessTask> {
+        match self.call.take() {
+            Some(TaskCall::Stateless(task)) => Some(task),
+            call => {
+                self.call = call;
+                None
+            }
+        }
+    }
+
     /// The task is no longer kept.
     fn evict(self) {
         match self.call {

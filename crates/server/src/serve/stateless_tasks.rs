@@ -74,6 +74,9 @@ pub(super) fn detach(sessions: &ServerHandle, call: &Context, task: NewCall) -> 
     let task = call.mrtr()?.detach(&id, options, sessions.task_notifier(writer));
     if task.is_none() {
         sessions.tasks().forget(&id);
+    } else if sessions.is_shut_down() {
+        // The check of the tasks at the shutdown may have come before.
+        sessions.sweep();
     }
     task
 }

@@ -88,6 +88,13 @@ struct TaskKeeper {
     writer: TaskWriter,
 }
 
+impl ServerState {
+    /// True if other processes answer requests about the tasks of this one.
+    pub(super) fn are_tasks_shared(&self) -> bool {
+        self.stores.tasks.is_some() && !self.switches.has_own_tasks_only.load(Ordering::Relaxed)
+    }
+}
+
 impl ServerHandle {
     /// None yet.
     #[must_use]
@@ -229,8 +236,8 @@ impl ServerHandle {
     /// Waits until no call runs as a task without a session.
     ///
     /// After [`ServerHandle::shutdown`] these calls have [`Limits::drain_timeout`] if the tasks are in a store of
-    /// [`Stores::with_tasks`], where other processes can read the results. Otherwise no client would read them, and the
-    /// calls are cancelled immediately.
+    /// [`Stores::with_tasks`], where other processes can read the results, and serve them. Otherwise no client would read
+    /// them, and the tasks fail immediately.
     pub async fn tasks_ended(&self) {
         self.0.tasks.stateless_ended().await;
     }

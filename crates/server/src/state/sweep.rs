@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 impl ServerHandle {
     /// Starts the sweeping task, unless it runs.
-    pub(super) fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         if !self.0.is_swept.swap(true, Ordering::AcqRel) {
             tokio::spawn(run(Arc::downgrade(&self.0), self.shutdown_token()));
         }
@@ -30,7 +30,7 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
         let Some(state) = state.upgrade() else { return };
         if shutdown.is_cancelled() {
             state.parked.cancel_all();
-            if state.stores.tasks.is_some() {
+            if state.are_tasks_shared() {
                 let _late = timeout(state.limits.drain_timeout, state.tasks.stateless_ended()).await;
             }
             // They stay: their clients may still query them.
@@ -40,7 +40,8 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
             state.parked.expire(now);
             state.tasks.expire(now);
         }
-        let is_done = || state.parked.is_empty() && (state.tasks.is_empty() || shutdown.is_cancelled());
+        let are_tasks_over = || state.tasks.is_empty() || (shutdown.is_cancelled() && !state.tasks.has_stateless());
+        let is_done = || state.parked.is_empty() && are_tasks_over();
         if is_done() {
             state.is_swept.store(false, Ordering::Release);
             // A call or task may have been added in between.

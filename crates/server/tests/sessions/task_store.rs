@@ -177,16 +177,20 @@ fn a_task_is_read_in_another_process_and_changed_in_its_own() {
 #[test]
 fn a_task_in_a_shared_store_has_the_time_of_the_drain() {
     let limit = Limits::default().drain_timeout;
-    for (task, is_shared, time, status) in [
-        ("task 2000", true, Duration::from_secs(2), "completed"),
-        ("task 1000000", true, limit, "failed"),
-        ("task 1000000", false, Duration::ZERO, ""),
+    for (task, is_shared, is_served, time, status) in [
+        ("task 2000", true, true, Duration::from_secs(2), "completed"),
+        ("task 1000000", true, true, limit, "failed"),
+        ("task 1000000", true, false, Duration::ZERO, "failed"),
+        ("task 1000000", false, true, Duration::ZERO, ""),
     ] {
         run_paused(async {
             let store = Arc::new(Shared::default());
             let stage = server_with(if is_shared { stores("a", &store) } else { Stores::default() });
             let id = begin(&mut stage.connect(), task).await;
             let (handle, began) = (stage.server.handle(), Instant::now());
+            if !is_served {
+                handle.serve_own_tasks_only();
+            }
             handle.shutdown();
             handle.tasks_ended().await;
             assert_eq!(began.elapsed().as_secs(), time.as_secs(), "{task}");
