@@ -53,6 +53,8 @@ pub(crate) struct StreamHandle {
     pub(crate) until: Option<SystemTime>,
     /// The event that is sent when the store has it.
     unwritten: Option<Sending>,
+    /// The log has a line about an event that is not stored.
+    has_warned: bool,
 }
 
 impl EventSource {
@@ -77,7 +79,7 @@ impl EventSource {
 
 impl StreamHandle {
     pub(crate) fn new(session: Arc<HttpSession>, stream_ref: StreamRef, until: Option<SystemTime>) -> Self {
-        Self { session, stream_ref, until, unwritten: None }
+        Self { session, stream_ref, until, unwritten: None, has_warned: false }
     }
 
     /// The pieces of the next event, when the store has it; `None` at the end. A later event may be in the store first,
@@ -106,6 +108,12 @@ impl StreamHandle {
         let is_here = !has_waited || self.session.is_attached(self.stream_ref);
         let event = match written {
             Ok(()) => Some(event),
+            Err(StoreError::Unavailable) if !self.session.is_shared() => {
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    tracing::warn!("an event is sent that is not stored: its client cannot ask for it again");
+                }
+                Some(event)
+            }
             Err(error) => self.unstored(error, answers),
         };
         Poll::Ready(event.filter(|_| is_here))
@@ -118,8 +126,7 @@ impl StreamHandle {
     /// client that is not connected.
     fn unstored(&mut self, error: StoreError, answers: Option<RequestId>) -> Option<StoredEvent> {
         tracing::warn!(%error, "an event is not stored, and is not sent: its stream ends");
-        let has_requests = self.stream_ref.stream != STANDALONE && self.session.is_shared();
-        if !has_requests && error != StoreError::Fenced {
+        if self.stream_ref.stream == STANDALONE && error != StoreError::Fenced {
             return None;
         }
         let left = answers.into_iter().chain(self.session.lose_stream(self.stream_ref));
