@@ -184,10 +184,12 @@ fn a_task_ends_while_its_server_drains() {
     let redis = Redis::start();
     let (a, b) = (serve(&redis, WAITS, &["--drain-timeout", "5m"]), serve(&redis, WAITS, &[]));
     let file = redis.sandbox().path("there");
-    let task = begin(&a, &file);
+    let (task, cancelled) = (begin(&a, &file), begin(&a, &redis.sandbox().path("never")));
     a.process().signal(Signal::TERM);
     a.process().stderr_with("draining");
     assert_eq!(look(&b, &task)["status"], "working");
+    about_task(&b, "tasks/cancel", &cancelled);
+    assert_eq!(look(&b, &cancelled)["status"], "cancelled");
     fs::write(&file, "").expect("the folder is ours");
     assert!(a.process().exit().success(), "{}", a.process().stderr());
     assert_eq!(look(&b, &task)["result"]["content"][0]["text"], "it is there");
@@ -203,11 +205,16 @@ fn begin(server: &Web, file: &Path) -> Value {
 
 /// A task as its client sees it.
 fn look(server: &Web, task: &Value) -> Value {
+    about_task(server, "tasks/get", task)
+}
+
+/// The result of a request about a task.
+fn about_task(server: &Web, method: &str, task: &Value) -> Value {
     let meta = meta(&json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
     let params = json!({"taskId": task, "_meta": meta});
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": params});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let id = task.as_str().expect("a task has an id");
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tasks/get"), ("mcp-name", id)];
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", id)];
     let answer = server.send("POST", "/mcp", &headers, &request.to_string()).json();
     assert!(answer["error"].is_null(), "{answer}");
     answer["result"].clone()

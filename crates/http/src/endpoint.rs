@@ -11,7 +11,7 @@ use http::{HeaderValue, Response, StatusCode};
 use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service, StatelessMeta};
-use protomcp_types::{RawJson, Request};
+use protomcp_types::{RawJson, Request, TaskRequest};
 use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -29,6 +29,7 @@ use crate::http_session::{HttpSession, SessionKind};
 use crate::known_holders::REMEMBERED_FOR;
 use crate::metrics::Metrics;
 use crate::patience::Patience;
+use crate::protocol_era::is_sessionless;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
 
@@ -246,9 +247,11 @@ impl Endpoint {
     }
 
     /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and
-    /// can still be cancelled.
+    /// can still be cancelled, and tasks without a session can be read, answered and cancelled.
     pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
-        self.may_take_up(parts)?;
+        if !(TaskRequest::is_method(&request.method) && is_sessionless(&parts.headers)) {
+            self.may_take_up(parts)?;
+        }
         auth::authorize(&self.config, parts, &request.id, || self.server.target(request, parts))
     }
 
@@ -311,9 +314,16 @@ impl Endpoint {
         self.tasks.token()
     }
 
-    /// Serves a request without a session. [`Endpoint::drained`] waits for its end.
+    /// The same for a request without a session; `None`: the server shuts down. Requests about tasks do not prolong that, and
+    /// the listener waits for their responses.
+    pub(crate) fn request_token(&self) -> Option<TaskTrackerToken> {
+        (!self.sessions.is_shut_down()).then(|| self.token())
+    }
+
+    /// Serves a request without a session. [`Endpoint::drained`] waits for its end, if it has come before the shutdown.
     pub(crate) fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
-        self.server.answer(request, meta, source).tracked(self.token())
+        let replies = self.server.answer(request, meta, source);
+        self.request_token().into_iter().fold(replies, Replies::tracked)
     }
 }
 

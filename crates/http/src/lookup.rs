@@ -120,7 +120,7 @@ async fn find(
     body: &Bytes,
 ) -> Result<Option<Arc<HttpSession>>, NotHere> {
     let replicas = endpoint.config.replicas.as_ref().filter(|_| !is_taken(parts));
-    let _serving = endpoint.token();
+    let serving = Some(endpoint.token());
     let (mut attempt, mut leaving, mut pause) = (0, None, PAUSE);
     loop {
         let known = replicas.and_then(|replicas| replicas.holders.find(key, Instant::now()));
@@ -148,7 +148,7 @@ async fn find(
                 if !is_known {
                     replicas.holders.note(key, &holder, Instant::now());
                 }
-                return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response, slot))));
+                return Err(NotHere::Answered(Box::new(pass_on(endpoint, &parts.method, response, slot, serving))));
             }
             HandedOn::NotSent => replicas.holders.forget(key),
             HandedOn::Leaving => {

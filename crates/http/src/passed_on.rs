@@ -26,7 +26,7 @@ struct PassedOn {
     /// The time without a byte after which the other process counts as gone.
     silence: Pin<Box<Sleep>>,
     limit: Duration,
-    _serving: TaskTrackerToken,
+    _serving: Option<TaskTrackerToken>,
     _slot: Reservation,
 }
 
@@ -36,16 +36,16 @@ const MISSED: u32 = 3;
 /// The least time without a byte.
 const LEAST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Passes the response to a request with this method on. It has its line in the access log of the other process.
+/// Passes the response to a request with this method on. `serving` keeps the process until the body has ended. It has its line in the access log of the other process.
 pub(crate) fn pass_on(
     endpoint: &Endpoint,
     method: &Method,
     response: Response<BoxBody>,
     slot: Reservation,
+    serving: Option<TaskTrackerToken>,
 ) -> Response<Body> {
     let is_endless = *method == Method::GET;
     let shutdown = is_endless.then(|| Box::pin(endpoint.sessions.shutdown_token().cancelled_owned()));
-    let serving = endpoint.token();
     let limit = endpoint.config.streams.keep_alive.saturating_mul(MISSED).max(LEAST_SILENCE);
     let silence = Box::pin(sleep(limit));
     let mut response =

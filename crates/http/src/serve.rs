@@ -31,8 +31,8 @@ pub fn serve(listener: Listener, routes: impl Into<Routes>) -> Serve {
 /// A server that runs until its end; made by [`serve`].
 ///
 /// The shutdown has three steps. From the signal on, or once the server shuts down for another reason
-/// ([`StreamableHttp::shut_down`](crate::StreamableHttp::shut_down)), new requests get 503, while open calls go on:
-/// clients can still answer questions, cancel, and fetch results over new connections. With the last call the sessions
+/// ([`StreamableHttp::shut_down`](crate::StreamableHttp::shut_down)), new requests get 503, while open calls and tasks go
+/// on: clients can still answer questions, cancel, and fetch results over new connections. With the last call the sessions
 /// end. Then the listener closes.
 #[must_use = "a server does nothing unless it is awaited"]
 pub struct Serve<F = Pending<()>> {

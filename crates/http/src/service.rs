@@ -93,8 +93,8 @@ impl StreamableHttp {
         HttpMetrics(Arc::clone(&self.0))
     }
 
-    /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, and the sessions end with their last
-    /// calls.
+    /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, except those about tasks without a session,
+    /// and the sessions end with their last calls.
     pub fn shut_down(&self) {
         self.0.sessions.shutdown();
     }

@@ -85,12 +85,14 @@ async fn elsewhere(
     holder: Holder,
 ) -> Option<Response<Body>> {
     let (replicas, keeper) = (endpoint.config.replicas.as_ref()?, endpoint.config.leases.as_ref()?);
-    let _serving = endpoint.token();
+    let serving = endpoint.request_token();
     let mut holder = Some(holder);
     for _ in 0..ATTEMPTS {
         let lease = holder?.await?;
         match replicas.hand_on(keeper, &lease, parts, body).await {
-            HandedOn::Answered(response, slot) => return Some(pass_on(endpoint, &parts.method, response, slot)),
+            HandedOn::Answered(response, slot) => {
+                return Some(pass_on(endpoint, &parts.method, response, slot, serving));
+            }
             HandedOn::NotSent | HandedOn::Leaving => holder = holder_of(endpoint, parts, request),
             HandedOn::Lost => return Some(NotHere::Lost.into_answer(request.id.clone())),
         }

@@ -1,9 +1,14 @@
 //! The shutdown of a server with running calls.
 
+use std::future::{pending, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_http::Config;
+use protomcp_server::{NodeId, StoreAnswer, Stores, TaskKey, TaskRecord, TaskStore, TaskUpdate};
 use protomcp_testing::in_time;
+use tokio::sync::Notify;
 
 use super::client::{call, done, initialize};
 use super::handler::Stage;
@@ -59,4 +64,61 @@ async fn a_client_that_was_away_still_fetches_its_answer() {
     assert_eq!(again.status, 200);
     stage.tools.go.notify_one();
     assert_eq!(again.event().await.unwrap().data, done(1, "done"));
+}
+
+/// A store that never finds a task.
+#[derive(Debug, Default)]
+struct Silent {
+    asked: Notify,
+    open: AtomicUsize,
+}
+
+struct Search<'a>(&'a AtomicUsize);
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl TaskStore for Silent {
+    fn insert(&self, _: TaskRecord) -> StoreAnswer<'static, Option<Vec<String>>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn update(&self, _: TaskRecord) -> TaskUpdate {
+        TaskUpdate::NoRoom { evicted: Vec::new() }
+    }
+
+    fn find<'a>(&'a self, _: &'a str, _: &'a TaskKey) -> StoreAnswer<'a, Option<TaskRecord>> {
+        self.open.fetch_add(1, Ordering::SeqCst);
+        self.asked.notify_one();
+        Box::pin(async {
+            let _search = Search(&self.open);
+            pending().await
+        })
+    }
+
+    fn list<'a>(&'a self, _: &'a TaskKey) -> StoreAnswer<'a, Vec<TaskRecord>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn remove(&self, _: &str) {}
+}
+
+/// Anyone can ask about tasks, again and again.
+#[tokio::test]
+async fn requests_about_tasks_pass_and_keep_no_server() {
+    let store = Arc::new(Silent::default());
+    let stores = Stores::new(NodeId::new("a")).with_tasks(Arc::clone(&store) as Arc<dyn TaskStore>);
+    let stage = Stage::with_stores(Config::default(), stores).await;
+    stage.sessions.shutdown();
+    let host = stage.host.with("mcp-protocol-version", "2026-07-28");
+    let host = host.with("mcp-method", "tasks/get").with("mcp-name", "t");
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+    let request = format!(r#"{{"id":1,"method":"tasks/get","params":{{"taskId":"t",{meta}}}}}"#);
+    tokio::spawn(async move { host.post(&request).await.status });
+    in_time(store.asked.notified()).await.expect("the request is not refused");
+    in_time(stage.service.drained()).await.expect("it does not end");
+    assert_eq!(store.open.load(Ordering::SeqCst), 1, "the server waits for no answer");
 }

@@ -214,10 +214,11 @@ impl Stage {
     }
 
     /// A server with these stores, whose states are known to every server like it.
-    #[cfg(feature = "replica-client")]
     pub(crate) async fn with_stores(config: Config, stores: protomcp_server::Stores) -> Self {
         let keys = protomcp_server::RequestStateKeys::shared([[1; 32]]);
-        let sessions = ServerHandle::with_stores(info(), Limits::default(), keys, stores);
+        let info = info();
+        let capabilities = info.capabilities.clone().with_task_extension();
+        let sessions = ServerHandle::with_stores(info.with_capabilities(capabilities), Limits::default(), keys, stores);
         Self::start(sessions, config, ListenerConfig::default(), |_| None, |service, _| service.into()).await
     }
 

@@ -13,9 +13,11 @@ pub(crate) fn request() -> ErrorObject {
     ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }
 
-/// A request that comes, or is still open, while the server shuts down.
+/// A request that comes, or is still open, while the server shuts down. An open one may have had effects.
 pub(crate) fn shutting_down() -> ErrorObject {
-    ErrorObject::internal("the server is shutting down")
+    let (message, suggestion) = ("the server is shutting down", "call again when it runs");
+    let error = error("SHUTTING_DOWN", message, suggestion).boolean("retryable", true);
+    ErrorObject::internal(message).with_data(data(error))
 }
 
 /// In place of an answer without room in the outbound budget.

@@ -10,6 +10,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::kept_tasks::KeptTasks;
+use crate::records::clock::now;
 use crate::state::handle::{ServerHandle, ServerState};
 
 /// The time between two checks.
@@ -31,14 +33,13 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
         if shutdown.is_cancelled() {
             state.parked.cancel_all();
             if state.are_tasks_shared() {
-                let _late = timeout(state.limits.drain_timeout, state.tasks.stateless_ended()).await;
+                let _late = timeout(state.limits.drain_timeout, tasks_over(&state.tasks)).await;
             }
             // They stay: their clients may still query them.
             state.tasks.end_stateless();
         } else {
-            let now = tokio::time::Instant::now().into_std();
-            state.parked.expire(now);
-            state.tasks.expire(now);
+            state.parked.expire(now());
+            state.tasks.expire(now());
         }
         let are_tasks_over = || state.tasks.is_empty() || (shutdown.is_cancelled() && !state.tasks.has_stateless());
         let is_done = || state.parked.is_empty() && are_tasks_over();
@@ -49,5 +50,12 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
                 return;
             }
         }
+    }
+}
+
+/// Waits until all tasks without a session have ended, or their time is up.
+async fn tasks_over(tasks: &KeptTasks) {
+    while timeout(EVERY, tasks.stateless_ended()).await.is_err() {
+        tasks.expire(now());
     }
 }

@@ -38,7 +38,7 @@ fn a_batch_is_finished_at_the_end() {
         "→ hello 2025-03-26",
         r#"→ [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep 10"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}]"#,
         "→ end",
-        r#"← [{"id":1,"result":{"content":[{"type":"text","text":"done"}]}},{"id":2,"error":{"code":-32603,"message":"the server is shutting down"}}]"#,
+        r#"← [{"id":1,"result":{"content":[{"type":"text","text":"done"}]}},{"id":2,"error":«shutdown»}]"#,
         "← end",
     ]);
 }

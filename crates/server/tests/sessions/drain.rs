@@ -10,7 +10,7 @@ use protomcp_transport::TransportError;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
 
-use super::transcript::{call, check, full, initialize, play};
+use super::transcript::{call, check, expand, full, initialize, play};
 
 #[test]
 fn calls_finish_after_the_host_has_closed_its_end() {
@@ -118,12 +118,7 @@ fn calls_that_do_not_stop_in_time_are_answered_for_and_dropped() {
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;
         host.end().await;
-        host.steps(&[
-            "· 5999ms",
-            r#"← {"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
-            "← end",
-        ])
-        .await;
+        host.steps(&["· 5999ms", r#"← {"id":1,"error":«shutdown»}"#, "← end"]).await;
         assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
     });
 }
@@ -140,7 +135,7 @@ fn what_a_call_answers_when_its_time_is_up_is_written() {
         r#"← {"id":2,"result":{"content":[{"type":"text","text":"stopped"}],"isError":true}}"#,
         r#"← {"id":3,"result":{"content":[{"type":"text","text":"done"}]}}"#,
         "· 997ms",
-        r#"← {"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
+        r#"← {"id":1,"error":«shutdown»}"#,
         "← end",
     ]);
 }
@@ -192,7 +187,7 @@ fn shutting_down_takes_no_new_work_and_finishes_the_old() {
         "shut down",
         "· 1ms",
         r#"→ {"id":3,"method":"tools/call","params":{"name":"echo"}}"#,
-        r#"← {"id":3,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
+        r#"← {"id":3,"error":«shutdown»}"#,
         r#"→ {"id":4,"method":"ping"}"#,
         r#"← {"id":4,"result":{}}"#,
         r#"→ {"method":"notifications/cancelled","params":{"requestId":2}}"#,
@@ -300,7 +295,7 @@ async fn a_call_that_holds_its_thread_is_answered_for_and_left_behind() {
     assert!(client.next_line().await.unwrap().contains("protocolVersion"));
     client.close().await;
     let answer = client.next_line().await.unwrap();
-    assert_eq!(answer, full(r#"{"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#));
+    assert_eq!(answer, full(&expand(r#"{"id":1,"error":«shutdown»}"#)));
     assert_eq!(client.next_line().await, None);
     assert!(serving.await.unwrap().is_ok());
     let_go.send(()).unwrap();

@@ -197,11 +197,27 @@ fn a_task_in_a_shared_store_has_the_time_of_the_drain() {
             if is_shared {
                 let ended = look(&mut server("b", &store).connect(), &id).await;
                 assert_eq!(ended["status"], status, "{ended}");
-                let is_told = ended["statusMessage"] == "the server is shutting down";
+                let error = &ended["error"]["data"]["protomcp/error"];
+                let is_told = error["error_code"] == "SHUTTING_DOWN" && error["retryable"] == true;
                 assert_eq!(is_told, status == "failed", "{ended}");
             }
         });
     }
+}
+
+#[test]
+fn the_time_of_a_task_ends_during_the_drain() {
+    run_paused(async {
+        let store = Arc::new(Shared::default());
+        let limits = Limits { drain_timeout: Duration::from_secs(1_000_000), ..Limits::default() };
+        let stage = Stage::with_stores(limits, RequestStateKeys::shared([[1; 32]]), stores("a", &store));
+        begin(&mut stage.connect(), "task 1000000000").await;
+        let (handle, began) = (stage.server.handle(), Instant::now());
+        handle.shutdown();
+        handle.tasks_ended().await;
+        assert_eq!(began.elapsed().as_secs(), 3_600, "the task is kept for an hour");
+        assert!(store.read().is_empty());
+    });
 }
 
 #[test]

@@ -181,7 +181,7 @@ impl Host {
             ("←", text) if text.starts_with('[') => {
                 let line = self.next().await.unwrap_or_else(|| panic!("step {number}: the end instead of {text}"));
                 let sorted = |text: &str| {
-                    let mut elements: Vec<RawJson> = serde_json::from_str(text).unwrap();
+                    let mut elements: Vec<RawJson> = serde_json::from_str(&expand(text)).unwrap();
                     elements.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
                     elements
                 };
@@ -256,9 +256,13 @@ pub(crate) fn full(text: &str) -> String {
     }
 }
 
-/// Puts in what the stateless revision repeats again and again.
+/// The error of a request that comes, or is still open, during a shutdown.
+const SHUTDOWN: &str = r#"{"code":-32603,"message":"the server is shutting down","data":{"protomcp/error":{"error_code":"SHUTTING_DOWN","message":"the server is shutting down","suggestion":"call again when it runs","retryable":true}}}"#;
+
+/// Puts in texts that repeat.
 pub(crate) fn expand(text: &str) -> String {
     let mut text = text
+        .replace("«shutdown»", SHUTDOWN)
         .replace("«server»", r#""io.modelcontextprotocol/serverInfo":{"name":"stage","version":"1"}"#)
         .replace("«2026»", "«2026 {}»");
     while let Some((before, rest)) = text.split_once("«2026 ") {
