@@ -18,6 +18,7 @@ def start():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     scope = sys.modules['__main__'].__dict__
     del scope['start']
+    path = os.path.abspath(path)
     scope['__file__'] = path
     def show(kind, error, trace, hook=sys.excepthook):
         trace = trace and trace.tb_next and trace.tb_next.tb_next
