@@ -75,8 +75,8 @@ Examples:
   pmcp bundle tools.py --registry-name io.github.ann/tools --url https://example.com/tools.mcpb
                                                     also server.json for the public registry
 
-A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml and the skills that \
-it names, package.json and node_modules. It needs the interpreter of the file on the user's machine; Python packages \
+A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml, package.json, \
+node_modules, and the skills that pmcp.toml and the tool file name. It needs the interpreter of the file on the user's machine; Python packages \
 are not in it. Files that look like secrets make no bundle. The same files make the same bundle, byte for byte.";
 
 /// The options of `pmcp bundle`.

@@ -9,7 +9,7 @@ mod skills;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures_util::TryStreamExt;
 use ignore::{DirEntry, WalkBuilder};
@@ -22,7 +22,7 @@ use crate::client::bundle::files::{Files, Folder, TOOLS, load};
 use crate::client::bundle::output::Output;
 use crate::client::bundle::platform::system_of;
 use crate::client::bundle::secrets::Secrets;
-use crate::client::bundle::skills::add_skills;
+use crate::client::bundle::skills::NamedSkills;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
@@ -40,7 +40,7 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
     let output = Output::of_bundle(&options.output)?;
     let entry_path = options.output.with_file_name("server.json");
     let entry = options.registry.as_ref().map(|_| Output::of_entry(&entry_path)).transpose()?;
-    let tools = tools(&options).await?;
+    let Listed { tools, skills } = list(&options).await?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let count = tools.len();
     let counted = || format!("{count} {}, served by pmcp", if count == 1 { "tool" } else { "tools" });
@@ -62,7 +62,8 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
     let mut files = Files::new(secrets, [&output].into_iter().chain(&entry).collect());
     files.add("manifest.json".to_owned(), manifest.json().into_bytes(), false)?;
     files.add(path.to_owned(), program, true)?;
-    collect(&options, &mut files)?;
+    let skills = NamedSkills { settings: &options.skills, name: &name, file: &skills };
+    collect(&options, &skills, &mut files)?;
     files.check()?;
     let unpacked: BTreeMap<_, _> = files.all.iter().map(|(path, file)| (path.clone(), file.data.len())).collect();
     let packed = archive(files.all.into_values().collect()).map_err(|error| Failure::failed(error.to_string()))?;
@@ -96,13 +97,22 @@ fn program(options: &BundleOptions) -> Result<(Vec<u8>, &'static str), Failure> 
     Ok((program, os))
 }
 
-/// The names and descriptions of the tools; a file that does not start makes no bundle.
-async fn tools(options: &BundleOptions) -> Result<Vec<(String, String)>, Failure> {
+/// The tools of a file, and the folders of skills that it names.
+struct Listed {
+    /// Names and descriptions.
+    tools: Vec<(String, String)>,
+    skills: Vec<PathBuf>,
+}
+
+/// Starts the tool file; one that does not start makes no bundle.
+async fn list(options: &BundleOptions) -> Result<Listed, Failure> {
     let connection = Connection::open(Target::File(options.file.clone()), &options.server).await?;
     let listed: Result<Vec<_>, _> = connection.session.tools().try_collect().await;
+    let skills = connection.named_skills().unwrap_or_default().folders;
     connection.close().await;
     let tools = listed.map_err(|error| Failure::failed(format!("cannot list tools: {error}")))?;
-    Ok(tools.iter().map(|tool| (tool.name.to_string(), tool.description.clone().unwrap_or_default())).collect())
+    let described = tools.iter().map(|tool| (tool.name.to_string(), tool.description.clone().unwrap_or_default()));
+    Ok(Listed { tools: described.collect(), skills })
 }
 
 /// The rules for secrets: settings have values in this environment while a tool file is written.
@@ -113,7 +123,7 @@ fn rules(options: &BundleOptions) -> Secrets {
 }
 
 /// The tool file and the files that belong to it.
-fn collect(options: &BundleOptions, files: &mut Files<'_>) -> Result<(), Failure> {
+fn collect(options: &BundleOptions, skills: &NamedSkills<'_>, files: &mut Files<'_>) -> Result<(), Failure> {
     let file = &options.file;
     let folder = Folder::of(file)?;
     let root = folder.path.as_path();
@@ -140,7 +150,7 @@ fn collect(options: &BundleOptions, files: &mut Files<'_>) -> Result<(), Failure
         };
         files.read_tree(WalkBuilder::new(path).standard_filters(false), &folder, |_| true)?;
     }
-    add_skills(&options.skills, &folder, files)?;
+    skills.add(&folder, files)?;
     files.read(&folder, file, family.is_empty())
 }
 

@@ -41,7 +41,15 @@ impl Folder {
 
     /// The path by way of the folder, if it is below it.
     pub(super) fn below(&self, path: &Path) -> Option<PathBuf> {
-        let (root, path) = (std::path::absolute(&self.path).ok()?, std::path::absolute(path).ok()?);
+        self.below_root(&std::path::absolute(&self.path).ok()?, &std::path::absolute(path).ok()?)
+    }
+
+    /// The same for a path that begins with the folder without links.
+    pub(super) fn below_real(&self, path: &Path) -> Option<PathBuf> {
+        self.below_root(&self.real, path)
+    }
+
+    fn below_root(&self, root: &Path, path: &Path) -> Option<PathBuf> {
         let inside = path.strip_prefix(root).ok()?;
         inside.components().all(|part| matches!(part, Component::Normal(_))).then(|| self.path.join(inside))
     }
