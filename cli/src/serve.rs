@@ -23,6 +23,8 @@ mod metrics;
 #[cfg(feature = "playground")]
 pub(crate) mod playground;
 mod questions;
+#[cfg(feature = "redis")]
+mod refused_tokens;
 mod run;
 mod service_manager;
 #[cfg(feature = "redis")]

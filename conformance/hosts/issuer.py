@@ -10,7 +10,7 @@ stdin. Keys are made at its start; FOLDER gets keys.json and, with tls, ca.pem. 
 nothing by itself: ask at /introspect, as "tools" with the secret "s3cret".
 
 A line may be a command instead, which is answered with the number of requests to /keys and /introspect so far: {"delay":
-SECONDS} lets those wait, {"rotate": true} replaces the key of ES256.
+SECONDS} lets those wait, {"rotate": true} replaces the key of ES256, {"revoke": TOKEN} revokes an opaque token.
 """
 import asyncio
 import base64
@@ -145,6 +145,7 @@ class Issuer:
         self.delay = line.get("delay", self.delay)
         if line.get("rotate"):
             KEYS["ES256"] = (secrets.token_hex(4), ec.generate_private_key(ec.SECP256R1()))
+        self.opaque.pop(line.get("revoke"), None)
         return self.asked
 
     async def introspect(self, request):

@@ -111,6 +111,15 @@ impl Issuer {
         self.token(&json!({"rotate": true}));
     }
 
+    /// Revokes an opaque token.
+    ///
+    /// # Panics
+    ///
+    /// If the issuer has ended.
+    pub fn revoke(&mut self, token: &str) {
+        self.token(&json!({"revoke": token}));
+    }
+
     /// The number of key and introspection requests so far.
     ///
     /// # Panics

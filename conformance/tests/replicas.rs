@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use protomcp_conformance::{Launch, Redis, Reply, Sandbox, Web, eventually};
+use protomcp_conformance::{Issuer, Launch, Redis, Reply, Sandbox, Web, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -28,6 +28,17 @@ fn serve(redis: &Redis, file: &str, flags: &[&str]) -> Web {
     let launch = launch.arg("--replica-url").arg("http://127.0.0.1:0");
     let launch = flags.iter().fold(launch, Launch::arg);
     Web::launch(sandbox, launch)
+}
+
+/// Waits until two servers receive notices.
+fn both_receive_notices(redis: &Redis) {
+    eventually("both servers receive notices", || {
+        let mut socket = UnixStream::connect(redis.sandbox().path("s")).ok()?;
+        socket.write_all(b"PUBSUB NUMSUB pmcp:bus:0\r\n").ok()?;
+        let mut answer = [0; 64];
+        let length = socket.read(&mut answer).ok()?;
+        answer[..length].ends_with(b":2\r\n").then_some(())
+    });
 }
 
 /// Sends requests of this session from here on, or of none.
@@ -237,6 +248,35 @@ fn meta(capabilities: &Value) -> Value {
 }
 
 #[test]
+fn a_token_that_one_server_finds_revoked_is_refused_by_others() {
+    let (redis, mut issuer) = (Redis::start(), Issuer::start());
+    let (url, introspect) = (issuer.url().to_owned(), format!("{}/introspect", issuer.url()));
+    let secured = || {
+        let sandbox = Sandbox::new();
+        let file = sandbox.copy("py/basics.py");
+        let launch = redis.replica(&sandbox, &file.to_string_lossy()).arg("--port").arg("0");
+        let flags = ["--oauth-issuer", &url, "--oauth-audience", "api://tools", "--oauth-introspect", &introspect];
+        let flags = [&flags[..], &["--oauth-client-id", "tools", "--oauth-client-secret-env", "TOOLS_SECRET"]].concat();
+        let launch = flags.iter().fold(launch, Launch::arg).env("TOOLS_SECRET", "s3cret");
+        let launch = launch.arg("--log-level").arg("debug");
+        Web::launch(sandbox, launch)
+    };
+    let (mut a, mut b) = (secured(), secured());
+    both_receive_notices(&redis);
+    let token = issuer.token(&json!({"alg": "opaque", "aud": "api://tools"}));
+    for server in [&mut a, &mut b] {
+        server.carry("authorization", &format!("Bearer {token}"));
+    }
+    assert_eq!(initialize(&b).status, 200);
+    issuer.revoke(&token);
+    assert_eq!(initialize(&b).status, 200, "its answer is not old");
+    assert_eq!(initialize(&a).status, 401);
+    // By itself it asks again when its answer is a minute old.
+    b.process().stderr_with("another server was refused a token");
+    assert_eq!(initialize(&b).status, 401);
+}
+
+#[test]
 fn without_the_store_requests_without_sessions_are_served() {
     let mut redis = Redis::start();
     let mut server = replica(&redis);
@@ -306,13 +346,7 @@ fn a_listener_hears_of_changes_at_another_server() {
     let redis = Redis::start();
     let flags = ["--sdk", "bundled"];
     let (a, b) = (redis.serve("sdk/grows.py", &flags), redis.serve("sdk/grows.py", &flags));
-    eventually("both servers receive notices", || {
-        let mut socket = UnixStream::connect(redis.sandbox().path("s")).ok()?;
-        socket.write_all(b"PUBSUB NUMSUB pmcp:bus:0\r\n").ok()?;
-        let mut answer = [0; 64];
-        let length = socket.read(&mut answer).ok()?;
-        answer[..length].ends_with(b":2\r\n").then_some(())
-    });
+    both_receive_notices(&redis);
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta(&json!({}))});
     let request = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params});
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];

@@ -158,13 +158,20 @@ impl OAuthFlags {
     }
 }
 
+/// A resource server, and its questions to the issuer, if it asks about each token.
+pub(crate) struct Protection {
+    pub(crate) server: ResourceServer,
+    pub(crate) introspection: Option<Arc<Introspection>>,
+}
+
 impl OAuthOptions {
     /// The resource server at this URL. Keys are fetched in the background, so that errors are logged early.
-    pub(crate) fn server(self, resource: &str) -> Result<ResourceServer, Failure> {
+    pub(crate) fn protection(self, resource: &str) -> Result<Protection, Failure> {
         let Self { issuer, check, audiences, scopes, tool_scopes } = self;
         let expected = TokenPolicy::new(issuer.as_str(), resource);
         let expected = audiences.iter().fold(expected, |expected, audience| expected.add_audience(audience));
         let client = HttpClient::default();
+        let mut introspection = None;
         let server = match check {
             Check::Signature(keys) => {
                 let verifier = Arc::new(JwtVerifier::new(expected, keys, client));
@@ -174,7 +181,8 @@ impl OAuthOptions {
                 ResourceServer::new(resource, issuer.as_str(), verifier)
             }
             Check::Question(endpoint, credentials) => {
-                let verifier = Introspection::new(endpoint, credentials, expected, client);
+                let verifier = Arc::new(Introspection::new(endpoint, credentials, expected, client));
+                introspection = Some(Arc::clone(&verifier));
                 ResourceServer::new(resource, issuer.as_str(), verifier)
             }
         };
@@ -185,12 +193,13 @@ impl OAuthOptions {
         })?;
         let server = tool_scopes.values().fold(server.require(&scopes), ResourceServer::supported);
         if tool_scopes.is_empty() {
-            return Ok(server);
+            return Ok(Protection { server, introspection });
         }
-        Ok(server.scopes_for(move |operation| match (operation.method, operation.name) {
+        let server = server.scopes_for(move |operation| match (operation.method, operation.name) {
             ("tools/call", Some(tool)) => tool_scopes.get(tool).cloned().unwrap_or_default(),
             _ => Scopes::default(),
-        }))
+        });
+        Ok(Protection { server, introspection })
     }
 
     /// The issuer of accepted tokens.

@@ -158,9 +158,12 @@ impl Front {
         http.config.limits.max_streams = tool.limits.max_pending().saturating_add(Limits::CONTROL_ROOM);
         let monitoring = metrics::open(&http).await?;
         let url = format!("{scheme}://{name}:{}/mcp", address.port());
+        let mut introspection = None;
         if let Some(oauth) = http.oauth.take() {
             tracing::info!("asking clients for a token of {}", oauth.issuer());
-            http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
+            let protection = oauth.protection(http.public_url.as_deref().unwrap_or(&url))?;
+            http.config = http.config.protect(protection.server);
+            introspection = protection.introspection;
         }
         #[cfg(feature = "proto-mcp")]
         let url = carriers::url(http.protocols, url);
@@ -174,7 +177,7 @@ impl Front {
         let is_old = http.protocols.has_streamable_http();
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
         let (sessions, config_of_sessions) =
-            SharedSessions::join(http.store.take(), http.config, address.port()).await?;
+            SharedSessions::join(http.store.take(), http.config, address.port(), introspection).await?;
         http.config = config_of_sessions;
         Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None, sessions })
     }

@@ -12,6 +12,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
+use protomcp_auth::Introspection;
 use protomcp_http::{Config, HttpReplicaClient, Replicas};
 use protomcp_redis::RedisStores;
 use protomcp_server::{LeaseKeeper, LeaseTerms, NodeId, Stores, TaskLimits};
@@ -19,6 +20,7 @@ use tokio::time::timeout;
 
 use crate::args::store::{Replica, Store};
 use crate::exit::Failure;
+use crate::serve::refused_tokens::RefusedTokens;
 
 /// The time in which a store that answers has to grant a lease to this server.
 const GRANT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,11 +31,18 @@ pub(super) struct SharedSessions {
     keeper: Option<Arc<LeaseKeeper>>,
     stores: Option<Stores>,
     shared: Option<RedisStores>,
+    _refused_tokens: Option<Arc<RefusedTokens>>,
 }
 
 impl SharedSessions {
-    /// Connects to the store, if there is one, and joins the servers that share it. This one listens on `port`.
-    pub(super) async fn join(store: Option<Store>, config: Config, port: u16) -> Result<(Self, Config), Failure> {
+    /// Connects to the store, if there is one, and joins the servers that share it. This one listens on `port`, and asks
+    /// about tokens with `introspection`, if it does.
+    pub(super) async fn join(
+        store: Option<Store>,
+        config: Config,
+        port: u16,
+        introspection: Option<Arc<Introspection>>,
+    ) -> Result<(Self, Config), Failure> {
         let Some(Store { url, keys, options, name, replica }) = store else { return Ok((Self::default(), config)) };
         let stores = RedisStores::connect_with(&url, keys, options).await;
         let stores = stores.map_err(|error| Failure::failed(format!("the store of --store: {error}")))?;
@@ -41,6 +50,7 @@ impl SharedSessions {
         tracing::info!("sharing the sessions in {url} as {node}");
         let (leases, terms) = (stores.leases(), LeaseTerms::default());
         let (notices, tasks) = (stores.notices(&node), stores.tasks(&TaskLimits::default()));
+        let refused_tokens = introspection.map(|tokens| RefusedTokens::share(tokens, notices.clone()));
         let local = Stores::new(node.clone()).with_leases(leases.clone()).with_notices(notices).with_tasks(tasks);
         let (keeper, replicas) = match replica {
             None => (LeaseKeeper::start(leases, node, terms), None),
@@ -59,7 +69,9 @@ impl SharedSessions {
         let mut config = config.with_leases(Arc::clone(&keeper));
         config.streams.event_store = Some(stores.events());
         let config = replicas.into_iter().fold(config, Config::with_replicas);
-        Ok((Self { keeper: Some(keeper), stores: Some(local), shared: Some(stores) }, config))
+        let sessions =
+            Self { keeper: Some(keeper), stores: Some(local), shared: Some(stores), _refused_tokens: refused_tokens };
+        Ok((sessions, config))
     }
 
     /// The stores of the server behind the sessions, if it shares any.

@@ -107,7 +107,7 @@ impl Front {
         let verifier = match tcp.oauth {
             Some(oauth) => {
                 tracing::info!("asking clients for a token of {}", oauth.issuer());
-                let tokens = IssuedTokens(oauth.server(tcp.public_url.as_deref().unwrap_or(&url))?);
+                let tokens = IssuedTokens(oauth.protection(tcp.public_url.as_deref().unwrap_or(&url))?.server);
                 Some(Arc::new(tokens) as Arc<dyn TokenVerifier>)
             }
             None => None,

@@ -203,6 +203,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/listener/src/config.rs max_handshakes count}, each for {crates/listener/src/config.rs handshake_timeout time}, from the first message of the client on, which may have {crates/listener/src/client_hello.rs MAX_HELLO bytes}; the address with most gives way",
         "",
     ),
+    (
+        "refused tokens that a server with `--store` tells the others",
+        "{crates/auth/src/introspection.rs MAX_REPORTS count} a second",
+        "",
+    ),
     ("log lines about refused requests and connections", "one a second of each kind, with counts", ""),
     ("**Calls**", "", ""),
     (

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -43,6 +45,16 @@ impl Fingerprint {
     pub(crate) fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
+
+    /// The text of the digest, for other servers.
+    pub(crate) fn to_text(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// The digest with this text; `None`: it is none.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
 }
 
 impl<V> Default for Cache<V> {
@@ -62,6 +74,15 @@ impl<V: Clone> Cache<V> {
         let found = kept.found.clone();
         halves.put(token, kept);
         Some(found)
+    }
+
+    /// Drops the result of a check. Returns true if there was one.
+    pub(crate) fn forget(&self, token: Fingerprint) -> bool {
+        let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let newer = halves.newer.remove(&token);
+        halves.bytes -= newer.as_ref().map_or(0, |kept| kept.bytes);
+        let older = halves.older.remove(&token);
+        newer.or(older).is_some()
     }
 
     /// Stores the result of a check until `until`; `bytes` is the size of its claims.
@@ -95,6 +116,29 @@ mod tests {
         let at = |seconds| cache.find(token, now + Duration::from_secs(seconds));
         assert_eq!((at(9), at(10)), (Some("ann"), None));
         assert_eq!(cache.find(Fingerprint::of("u"), now), None);
+    }
+
+    #[test]
+    fn a_result_is_forgotten_in_both_halves() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let (token, until) = (Fingerprint::of("t"), now + Duration::from_secs(10));
+        for others in [0, HALF] {
+            cache.keep(token, 0, 1, until);
+            for number in 0..others {
+                cache.keep(Fingerprint::of(&number.to_string()), number, 0, until);
+            }
+            assert_eq!(["u", "t", "t"].map(|token| cache.forget(Fingerprint::of(token))), [false, true, false]);
+            assert_eq!((cache.find(token, now), cache.0.lock().unwrap().bytes), (None, 0));
+        }
+    }
+
+    #[test]
+    fn a_digest_is_read_as_it_was_written() {
+        let token = Fingerprint::of("t");
+        assert_eq!(Fingerprint::from_text(&token.to_text()), Some(token));
+        for text in ["", "AAAA", "not base64!", &format!("{}A", token.to_text())] {
+            assert_eq!(Fingerprint::from_text(text), None, "{text}");
+        }
     }
 
     #[test]

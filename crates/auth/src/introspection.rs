@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine;
@@ -38,6 +38,9 @@ const MAX_WAITING: usize = 256;
 
 /// The time for which they wait.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// The most refusals that are reported in a second: anyone can send tokens that are refused.
+const MAX_REPORTS: u32 = 100;
 
 const CROWDED: &str = "too many tokens are being asked about";
 
@@ -80,6 +83,14 @@ struct Inner {
     refused: Cache<&'static str>,
     slots: SlotQueue<PeerKey>,
     questions: Mutex<HashMap<Fingerprint, Answer>>,
+    reports: OnceLock<Reports>,
+}
+
+/// Tells others of refusals.
+struct Reports {
+    report: Box<dyn Fn(&str) + Send + Sync>,
+    /// The second that runs, and its reports.
+    recent: Mutex<(Instant, u32)>,
 }
 
 type Outcome = Result<Identity, TokenError>;
@@ -107,7 +118,47 @@ impl Introspection {
             refused: Cache::default(),
             slots: SlotQueue::new(MAX_QUESTIONS, MAX_WAITING, MAX_WAIT),
             questions: Mutex::default(),
+            reports: OnceLock::new(),
         }))
+    }
+
+    /// Reports the digest of each token that the issuer calls inactive, at most 100 in a second. `report` must not block;
+    /// only the first one is called.
+    ///
+    /// Other servers that ask the same issuer pass the digest to [`Introspection::forget`]. Without that, and when a report
+    /// is lost, each server accepts a revoked token until its own answer is a minute old.
+    pub fn report_refusals(&self, report: impl Fn(&str) + Send + Sync + 'static) {
+        let recent = Mutex::new((Instant::now(), 0));
+        let _is_first = self.0.reports.set(Reports { report: Box::new(report), recent });
+    }
+
+    /// Forgets that the token with this digest is valid: the issuer is asked again. Other texts have no effect. Returns true
+    /// if an answer was forgotten.
+    pub fn forget(&self, digest: &str) -> bool {
+        Fingerprint::from_text(digest).is_some_and(|token| self.0.good.forget(token))
+    }
+}
+
+impl Reports {
+    fn report(&self, token: Fingerprint) {
+        let now = Instant::now();
+        let is_permitted = {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            if now.duration_since(recent.0) >= Duration::from_secs(1) {
+                *recent = (now, 0);
+            }
+            recent.1 += 1;
+            recent.1 <= MAX_REPORTS
+        };
+        if is_permitted {
+            (self.report)(&token.to_text());
+        }
+    }
+}
+
+impl fmt::Debug for Reports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reports").finish_non_exhaustive()
     }
 }
 
@@ -182,6 +233,9 @@ impl Inner {
         let outcome = if claims.get("active") == Some(&Value::Bool(true)) {
             self.expected.check(Kind::Introspection, claims, SystemTime::now())
         } else {
+            if let Some(reports) = self.reports.get() {
+                reports.report(fingerprint);
+            }
             Err(TokenError::Invalid("the token is not active"))
         };
         match &outcome {

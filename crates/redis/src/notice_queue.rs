@@ -39,10 +39,11 @@ impl NoticeQueue {
         self.dropped > dropped
     }
 
-    /// Drops the oldest notice, but changes of lists and tasks after all others: they are few, and a caller cannot make
-    /// many of them.
+    /// Drops the oldest notice, but refused tokens before all others, because anyone can make many of them, and changes of
+    /// lists and tasks after all others: they are few, and a caller cannot make many.
     fn drop_one(&mut self) {
-        let place = self.waiting.iter().position(|text| !is_kept(text)).unwrap_or_default();
+        let refused = self.waiting.iter().position(|text| text.starts_with(b"{\"token\":"));
+        let place = refused.or_else(|| self.waiting.iter().position(|text| !is_kept(text))).unwrap_or_default();
         if let Some(text) = self.waiting.remove(place) {
             self.changes.remove(&text);
             self.bytes -= text.len();
@@ -104,6 +105,18 @@ mod tests {
             (left.len(), &left[0][..], &left[1][..]),
             (MAX_NOTICES, &b"{\"list\":\"tools\"}"[..], &b"{\"task\":\"7\"}"[..])
         );
+    }
+
+    #[test]
+    fn refused_tokens_are_dropped_first() {
+        let mut queue = NoticeQueue::default();
+        queue.push_change(r#"{"resource":"file:///a"}"#.into());
+        for number in 0..2 * MAX_NOTICES {
+            queue.push_change(format!(r#"{{"token":"{number}"}}"#).into());
+        }
+        let left = all(&mut queue);
+        assert_eq!((left.len(), &left[0][..]), (MAX_NOTICES, &b"{\"resource\":\"file:///a\"}"[..]));
+        assert_eq!(left[MAX_NOTICES - 1], format!(r#"{{"token":"{}"}}"#, 2 * MAX_NOTICES - 1), "the oldest ones");
     }
 
     #[test]

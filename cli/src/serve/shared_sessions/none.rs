@@ -1,6 +1,9 @@
 //! Sessions of a build without stores: this server has them alone.
 
+use std::sync::Arc;
+
 use prometheus_client::registry::Registry;
+use protomcp_auth::Introspection;
 use protomcp_http::Config;
 use protomcp_server::Stores;
 
@@ -12,7 +15,12 @@ use crate::exit::Failure;
 pub(super) struct SharedSessions;
 
 impl SharedSessions {
-    pub(super) async fn join(store: Option<Store>, config: Config, _: u16) -> Result<(Self, Config), Failure> {
+    pub(super) async fn join(
+        store: Option<Store>,
+        config: Config,
+        _: u16,
+        _: Option<Arc<Introspection>>,
+    ) -> Result<(Self, Config), Failure> {
         match store {
             Some(store) => match store {},
             None => Ok((Self, config)),

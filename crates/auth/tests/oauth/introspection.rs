@@ -1,6 +1,7 @@
 //! Token checks by the issuer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::header::AUTHORIZATION;
@@ -60,6 +61,45 @@ async fn an_answer_is_cached_until_the_token_ends() {
         verifier.verify("opaque").await.unwrap();
         assert_eq!(issuer.requests(), before + 1, "{seconds}");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_elsewhere_ends_a_cached_answer() {
+    let issuer = Issuer::start().await;
+    let url = issuer.url.clone();
+    issuer.answers(move |_, _| Reply::Json(claims_of(&url, 3600)));
+    let here = Arc::new(verifier(&issuer, HttpClient::default()));
+    here.verify("opaque").await.unwrap();
+    here.verify("other").await.unwrap();
+
+    let elsewhere = verifier(&issuer, HttpClient::default());
+    let told = Arc::clone(&here);
+    elsewhere.report_refusals(move |digest| assert!(told.forget(digest)));
+    issuer.answers(|_, _| Reply::Json(json!({"active": false})));
+    here.verify("opaque").await.expect("the answer is cached");
+    for verifier in [&elsewhere, &*here] {
+        assert_eq!(verifier.verify("opaque").await.unwrap_err(), TokenError::Invalid("the token is not active"));
+    }
+    here.verify("other").await.expect("the answer is cached");
+}
+
+#[tokio::test]
+async fn refusals_are_reported_at_a_bounded_rate() {
+    let issuer = Issuer::start().await;
+    issuer.answers(|_, _| Reply::Json(json!({"active": false})));
+    let verifier = verifier(&issuer, HttpClient::default());
+    let reports = Arc::new(AtomicUsize::new(0));
+    let (counted, begun) = (Arc::clone(&reports), Instant::now());
+    verifier.report_refusals(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    for number in 0..250 {
+        drop(verifier.verify(&number.to_string()).await);
+    }
+    // The second in which it began, and the later ones.
+    let most = 100 * (usize::try_from(begun.elapsed().as_secs()).unwrap() + 1);
+    let reports = reports.load(Ordering::Relaxed);
+    assert!((100..=most.min(250)).contains(&reports), "{reports}");
 }
 
 #[tokio::test]

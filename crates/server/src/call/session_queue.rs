@@ -235,6 +235,7 @@ impl SessionQueue {
             }
             SessionNotice::ResourceUpdated(uri) => self.updated(Topic::Resource, uri),
             SessionNotice::TaskChanged(id) => self.updated(Topic::Task, id),
+            SessionNotice::TokenRefused(_) => {}
             SessionNotice::TaskStatus(task) => self.task_status(task),
             SessionNotice::TaskProgress { token, progress } => self.task_progress(token, progress),
             SessionNotice::ElicitationComplete(id) => {

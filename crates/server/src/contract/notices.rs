@@ -43,6 +43,7 @@ pub async fn notice_bus(one: &dyn NoticeBus, other: &dyn NoticeBus) {
         (Audience::Everyone, SessionNotice::ResourceUpdated("file:///a")),
         (ann.clone(), SessionNotice::ListChanged(List::Tools)),
         (Audience::Everyone, SessionNotice::TaskChanged("7")),
+        (Audience::Everyone, SessionNotice::TokenRefused("x")),
         (Audience::Everyone, SessionNotice::ListChanged(List::Prompts)),
         (ann, SessionNotice::Log { level: Level::Debug, logger: None, data: &null }),
         (Audience::Everyone, SessionNotice::ListChanged(List::Resources)),

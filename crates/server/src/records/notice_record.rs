@@ -25,6 +25,7 @@ enum OwnedNotice {
     ListChanged(List),
     ResourceUpdated(String),
     TaskChanged(String),
+    TokenRefused(String),
     Log { level: Level, logger: Option<String>, data: RawJson },
 }
 
@@ -42,6 +43,7 @@ impl NoticeRecord {
             SessionNotice::ListChanged(list) => OwnedNotice::ListChanged(list),
             SessionNotice::ResourceUpdated(uri) => OwnedNotice::ResourceUpdated(uri.to_owned()),
             SessionNotice::TaskChanged(id) => OwnedNotice::TaskChanged(id.to_owned()),
+            SessionNotice::TokenRefused(digest) => OwnedNotice::TokenRefused(digest.to_owned()),
             SessionNotice::Log { level, logger, data } => {
                 OwnedNotice::Log { level, logger: logger.map(str::to_owned), data: data.clone() }
             }
@@ -62,6 +64,7 @@ impl NoticeRecord {
             OwnedNotice::ListChanged(list) => SessionNotice::ListChanged(*list),
             OwnedNotice::ResourceUpdated(uri) => SessionNotice::ResourceUpdated(uri),
             OwnedNotice::TaskChanged(id) => SessionNotice::TaskChanged(id),
+            OwnedNotice::TokenRefused(digest) => SessionNotice::TokenRefused(digest),
             OwnedNotice::Log { level, logger, data } => {
                 SessionNotice::Log { level: *level, logger: logger.as_deref(), data }
             }
@@ -74,7 +77,10 @@ impl NoticeRecord {
     pub fn task_id(&self) -> Option<&str> {
         match &self.notice {
             OwnedNotice::TaskChanged(id) => Some(id),
-            OwnedNotice::ListChanged(_) | OwnedNotice::ResourceUpdated(_) | OwnedNotice::Log { .. } => None,
+            OwnedNotice::ListChanged(_)
+            | OwnedNotice::ResourceUpdated(_)
+            | OwnedNotice::TokenRefused(_)
+            | OwnedNotice::Log { .. } => None,
         }
     }
 
@@ -86,6 +92,7 @@ impl NoticeRecord {
             OwnedNotice::ListChanged(list) => object.text("list", name(*list)),
             OwnedNotice::ResourceUpdated(uri) => object.text("resource", uri),
             OwnedNotice::TaskChanged(id) => object.text("task", id),
+            OwnedNotice::TokenRefused(digest) => object.text("token", digest),
             OwnedNotice::Log { level, logger, data } => {
                 object.text("level", level.as_str()).text_if("logger", logger.as_deref()).raw("data", data)
             }
@@ -98,13 +105,16 @@ impl NoticeRecord {
     pub fn from_json(text: &RawJson) -> Option<Self> {
         let object = JsonObject::from_raw(text).ok()?;
         let text = |name: &str| object.member(name).map(RawJson::to::<String>).transpose().ok();
-        let notice = match (text("list")?, text("resource")?, text("task")?, text("level")?) {
-            (Some(list), None, None, None) => {
+        let texts = ["list", "resource", "task", "token", "level"].map(text);
+        let [list, uri, id, digest, level] = texts;
+        let notice = match (list?, uri?, id?, digest?, level?) {
+            (Some(list), None, None, None, None) => {
                 OwnedNotice::ListChanged(List::ALL.into_iter().find(|other| name(*other) == list)?)
             }
-            (None, Some(uri), None, None) => OwnedNotice::ResourceUpdated(uri),
-            (None, None, Some(id), None) => OwnedNotice::TaskChanged(id),
-            (None, None, None, Some(level)) => {
+            (None, Some(uri), None, None, None) => OwnedNotice::ResourceUpdated(uri),
+            (None, None, Some(id), None, None) => OwnedNotice::TaskChanged(id),
+            (None, None, None, Some(digest), None) => OwnedNotice::TokenRefused(digest),
+            (None, None, None, None, Some(level)) => {
                 let data = object.member("data")?.clone();
                 OwnedNotice::Log { level: Level::parse(&level)?, logger: text("logger")?, data }
             }
@@ -148,6 +158,7 @@ mod tests {
             (Audience::Everyone, SessionNotice::ListChanged(List::Resources), r#"{"list":"resources"}"#),
             (Audience::Everyone, SessionNotice::ResourceUpdated("file:///a"), r#"{"resource":"file:///a"}"#),
             (Audience::Everyone, SessionNotice::TaskChanged("7"), r#"{"task":"7"}"#),
+            (Audience::Everyone, SessionNotice::TokenRefused("x"), r#"{"token":"x"}"#),
             (ann(), log, r#"{"principal":"ann","level":"error","logger":"disk","data":{"disk":["full"]}}"#),
             (Audience::Everyone, bare, r#"{"level":"debug","data":null}"#),
         ] {

@@ -35,6 +35,8 @@ pub enum SessionNotice<'a> {
         /// The progress.
         progress: &'a Progress,
     },
+    /// The issuer refuses the token with this digest, so that each server asks again. Sessions get nothing of it.
+    TokenRefused(&'a str),
     /// The elicitation with this id was completed on its web page.
     ElicitationComplete(&'a str),
     /// A log message.

@@ -78,6 +78,9 @@ impl ServerHandle {
 /// Notices of other processes.
 impl NoticeReceiver for ServerState {
     fn deliver(&self, audience: &Audience, notice: SessionNotice<'_>) {
-        self.open().each(audience, |queue| queue.notify(audience, notice));
+        // Sessions get nothing of it, and anyone can cause many.
+        if !matches!(notice, SessionNotice::TokenRefused(_)) {
+            self.open().each(audience, |queue| queue.notify(audience, notice));
+        }
     }
 }
