@@ -40,6 +40,7 @@ scripts! {
     CLOSE "close.lua";
     TOUCH "touch.lua";
     PUT "put.lua";
+    REMOVE "remove.lua";
     OPENED "token.lua" "opened.lua";
     APPEND "token.lua" "append.lua";
     ENDED "token.lua" "ended.lua";

@@ -21,6 +21,9 @@ const WORKERS: usize = 64;
 /// The pause before a write that has failed is sent again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The time for which a removal is remembered, in milliseconds.
+const REMEMBERED: u64 = 60_000;
+
 /// The writes of the tasks of this process, and the records in the store.
 #[derive(Debug)]
 pub(crate) struct TaskWrites {
@@ -161,9 +164,8 @@ impl TaskWrites {
                 self.connection.query::<i64>(call, self.connection.deadline()).await?;
             }
             TaskWrite::Remove => {
-                let mut command = redis::cmd("DEL");
-                command.arg(&key);
-                self.connection.query::<i64>(Call::Command(command), self.connection.deadline()).await?;
+                let call = script::REMOVE.call(vec![key]).arg(started.number).arg(REMEMBERED);
+                self.connection.query::<i64>(call, self.connection.deadline()).await?;
             }
         }
         Ok(())
