@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  notify ─▶ queue ─▶ sealed ─▶ PUBLISH ─▶ store ─▶ subscription ─▶ opened ─▶ sessions
-//!              │ full: the oldest is dropped             │ ended: it is made again, and all lists count as changed
+//!              │ full: the oldest is dropped             │ ended: it is made again, and all counts as changed
 //! ```
 //!
 //! A message is the name of its sender, and the sealed notice. The sender skips its own messages.
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::{
-    Audience, FencingToken, List, NodeId, NoticeBus, NoticeReceiver, NoticeRecord, SessionNotice, StoreError,
+    Audience, FencingToken, NodeId, NoticeBus, NoticeReceiver, NoticeRecord, SessionNotice, StoreError,
 };
 use protomcp_types::RawJson;
 use redis::{RedisError, Value};
@@ -39,8 +39,7 @@ const LARGEST: usize = 64 << 10;
 /// and tasks after all others; a notice above 64 KiB is not sent. A notice may arrive twice, when the connection ends while it is sent.
 ///
 /// Notices are received over a separate connection, which is made again when it has ended, for as long as the bus is
-/// there. Some may have been missed then: the sessions of this process are notified that the lists of tools, resources
-/// and prompts have changed.
+/// there. Some may have been missed then, and the sessions of this process get [`SessionNotice::Missed`].
 #[derive(Debug)]
 pub struct RedisNotices {
     channel: Arc<Channel>,
@@ -198,7 +197,7 @@ impl Channel {
                         tracing::info!(url = %self.connection.url(), "notices of other servers arrive again");
                     }
                     if std::mem::replace(&mut was_subscribed, true) {
-                        self.lists_changed();
+                        self.missed();
                     }
                     while subscription.lasts().await {
                         failures = 0;
@@ -237,12 +236,10 @@ impl Channel {
         }
     }
 
-    /// Changes of lists may have been missed.
-    fn lists_changed(&self) {
+    /// Notices may have been missed.
+    fn missed(&self) {
         for receiver in self.receivers() {
-            for list in List::ALL {
-                receiver.deliver(&Audience::Everyone, SessionNotice::ListChanged(list));
-            }
+            receiver.deliver(&Audience::Everyone, SessionNotice::Missed);
         }
     }
 

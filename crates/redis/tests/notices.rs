@@ -18,7 +18,7 @@ const CHANNEL: &str = "pmcp:bus:0";
 /// More notices than a queue has.
 const MANY: usize = 3_000;
 
-/// The notices that a receiver of a bus gets, as JSON.
+/// The notices that a receiver of a bus gets, as JSON if they come from another process.
 pub(crate) struct Inbox {
     notices: UnboundedReceiver<String>,
     /// The bus does not keep it.
@@ -29,9 +29,9 @@ struct Recorder(UnboundedSender<String>);
 
 impl NoticeReceiver for Recorder {
     fn deliver(&self, audience: &Audience, notice: SessionNotice<'_>) {
-        let record = NoticeRecord::of(audience, notice).expect("a notice of another process has a record");
+        let record = NoticeRecord::of(audience, notice).map(|record| record.to_json().into_raw().as_str().to_owned());
         // The test may be over.
-        drop(self.0.send(record.to_json().into_raw().as_str().to_owned()));
+        drop(self.0.send(record.unwrap_or_else(|| format!("{notice:?}"))));
     }
 }
 
@@ -45,7 +45,7 @@ impl Inbox {
     }
 
     /// The next notice that is not about the resource of [`arrives`].
-    async fn next(&mut self) -> String {
+    pub(crate) async fn next(&mut self) -> String {
         loop {
             let next = in_time(self.notices.recv()).await.expect("a notice arrives").expect("its sender lives");
             if !next.contains("file:///probe") {
@@ -112,7 +112,7 @@ async fn a_channel_shows_no_notice() {
 
 /// A process may have missed changes while it was not connected.
 #[tokio::test]
-async fn all_lists_count_as_changed_after_a_gap() {
+async fn sessions_are_told_of_a_gap() {
     let mut server = RedisServer::start(&[]);
     let (a, b) = (bus(&server, "a").await, bus(&server, "b").await);
     let mut inbox = Inbox::of(&b);
@@ -120,9 +120,7 @@ async fn all_lists_count_as_changed_after_a_gap() {
     for _ in 0..2 {
         server.kill();
         server.restart();
-        for list in ["tools", "resources", "prompts"] {
-            assert_eq!(inbox.next().await, format!(r#"{{"list":"{list}"}}"#));
-        }
+        assert_eq!(inbox.next().await, "Missed");
         arrives(&a, &mut inbox).await;
     }
 }

@@ -33,6 +33,13 @@ impl Expected {
         self.0.remove(&request).unwrap_or_default()
     }
 
+    /// All of them may have changed.
+    pub(crate) fn all_changed(&mut self) {
+        for expected in self.0.values_mut().flatten() {
+            expected.has_changed = true;
+        }
+    }
+
     pub(crate) fn changed(&mut self, topic: Topic, name: &str) {
         for expected in self.0.values_mut().flatten() {
             expected.has_changed |= expected.topic == topic && *expected.name == *name;

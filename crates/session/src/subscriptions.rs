@@ -187,6 +187,17 @@ impl Subscriptions {
         open.changed(topic, name)
     }
 
+    /// Changes may have been missed: all resources and tasks count as changed. Returns those for which a notification needs
+    /// to be queued.
+    pub fn all_changed(&self) -> Vec<(Topic, Arc<str>)> {
+        let mut open = self.open();
+        open.expected.all_changed();
+        let topics = [Topic::Resource, Topic::Task].into_iter().zip(&mut open.interests);
+        let all =
+            topics.flat_map(|(topic, names)| names.iter_mut().map(move |(name, interest)| (topic, name, interest)));
+        all.filter_map(|(topic, name, interest)| interest.changed().then(|| (topic, Arc::clone(name)))).collect()
+    }
+
     /// The receivers of a queued notification that is about to be sent. `None`: there is no subscriber left.
     pub fn sending(&self, topic: Topic, name: &str) -> Option<Wanted> {
         self.open().interests[topic as usize].get_mut(name)?.sending()
@@ -334,6 +345,18 @@ mod tests {
         assert!(listen(&subscriptions, 1, Topic::Resource, &name) && !subscriptions.has_room("b"));
         subscriptions.forget(1);
         assert!(subscriptions.changed(Topic::Task, "a").is_none() && subscriptions.has_room("b"));
+    }
+
+    #[test]
+    fn all_names_change_but_those_that_wait() {
+        let wanted = Subscriptions::new(9);
+        let (a, b) = (["a".to_owned()], ["b".to_owned()]);
+        assert!(listen(&wanted, 1, Topic::Task, &a) && wanted.subscribe(2, "a").is_some());
+        assert!(wanted.expect(3, Topic::Resource, &b));
+        wanted.changed(Topic::Resource, "a").expect("it is queued");
+        assert_eq!([wanted.all_changed(), wanted.all_changed()], [vec![(Topic::Task, "a".into())], Vec::new()]);
+        let missed = wanted.subscribe(3, "b").expect("there is room");
+        assert_eq!(missed, [(Topic::Resource, "b".into())], "it may have changed before the answer");
     }
 
     #[test]

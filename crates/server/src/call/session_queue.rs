@@ -235,6 +235,7 @@ impl SessionQueue {
             }
             SessionNotice::ResourceUpdated(uri) => self.updated(Topic::Resource, uri),
             SessionNotice::TaskChanged(id) => self.updated(Topic::Task, id),
+            SessionNotice::Missed => self.missed(),
             SessionNotice::TokenRefused(_) => {}
             SessionNotice::TaskStatus(task) => self.task_status(task),
             SessionNotice::TaskProgress { token, progress } => self.task_progress(token, progress),
@@ -243,6 +244,16 @@ impl SessionQueue {
                 self.notice(Notification { method: method::ELICITATION_COMPLETE.into(), params });
             }
             SessionNotice::Log { level, logger, data } => self.log(None, level, logger, data),
+        }
+    }
+
+    /// Changes may have been missed.
+    fn missed(&self) {
+        for list in List::ALL {
+            self.changed(list, ListScope::Everyone);
+        }
+        for (topic, name) in self.subscriptions.iter().flat_map(|subscriptions| subscriptions.all_changed()) {
+            self.updated_again(topic, name);
         }
     }
 

@@ -31,7 +31,7 @@ enum OwnedNotice {
 
 impl NoticeRecord {
     /// The record of a notice; `None`: it concerns this process alone. Such a notice has one session, an address or the
-    /// callers of this machine as its audience, or is about a task or a web page of one session.
+    /// callers of this machine as its audience, is about a task or a web page of one session, or says that others were missed.
     #[must_use]
     pub fn of(audience: &Audience, notice: SessionNotice<'_>) -> Option<Self> {
         let principal = match audience {
@@ -49,7 +49,8 @@ impl NoticeRecord {
             }
             SessionNotice::TaskStatus(_)
             | SessionNotice::TaskProgress { .. }
-            | SessionNotice::ElicitationComplete(_) => return None,
+            | SessionNotice::ElicitationComplete(_)
+            | SessionNotice::Missed => return None,
         };
         Some(Self { principal, notice })
     }
@@ -197,6 +198,8 @@ mod tests {
         ] {
             assert_eq!(of(&audience, changed), None, "{audience:?}");
         }
-        assert_eq!(of(&Audience::Everyone, SessionNotice::ElicitationComplete("1")), None);
+        for notice in [SessionNotice::ElicitationComplete("1"), SessionNotice::Missed] {
+            assert_eq!(of(&Audience::Everyone, notice), None, "{notice:?}");
+        }
     }
 }

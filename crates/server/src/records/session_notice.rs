@@ -35,6 +35,9 @@ pub enum SessionNotice<'a> {
         /// The progress.
         progress: &'a Progress,
     },
+    /// Notices of other processes may have been missed: all lists, resources and tasks of these processes count as changed.
+    /// A [`NoticeBus`](crate::NoticeBus) delivers it to all sessions when it is connected again.
+    Missed,
     /// The issuer refuses the token with this digest, so that each server asks again. Sessions get nothing of it.
     TokenRefused(&'a str),
     /// The elicitation with this id was completed on its web page.

@@ -102,6 +102,30 @@ fn sessions_of_another_server_are_notified_as_well() {
 }
 
 #[test]
+fn all_counts_as_changed_when_notices_were_missed() {
+    run_paused(async {
+        let (shared, a, _b) = servers();
+        let mut host = a.connect();
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"resources/subscribe","params":{"uri":"file:///known"}}"#,
+            r#"← {"id":1,"result":{}}"#,
+        ])
+        .await;
+        a.server.handle().deliver(&Audience::Everyone, SessionNotice::Missed);
+        host.steps(&[
+            UPDATED,
+            TOOLS_CHANGED,
+            r#"← {"method":"notifications/resources/list_changed"}"#,
+            r#"← {"method":"notifications/prompts/list_changed"}"#,
+            "· 1000ms",
+        ])
+        .await;
+        assert!(shared.take_sent().is_empty(), "it is about this server");
+    });
+}
+
+#[test]
 fn notices_for_an_owner_reach_its_sessions_in_every_server() {
     run_paused(async {
         let (_shared, a, b) = servers();

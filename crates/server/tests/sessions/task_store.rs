@@ -252,9 +252,12 @@ fn a_request_listens_to_a_task_of_another_process() {
         assert_eq!(acknowledged["params"]["notifications"]["taskIds"], json!([id]), "{acknowledged}");
         later(100).await;
         let id = id.as_str().unwrap();
-        b.server.handle().deliver(&Audience::Everyone, SessionNotice::TaskChanged(id));
-        let notice: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();
-        assert_eq!((&notice["params"]["taskId"], &notice["params"]["status"]), (&json!(id), &json!("completed")));
+        for notice in [SessionNotice::TaskChanged(id), SessionNotice::Missed] {
+            b.server.handle().deliver(&Audience::Everyone, notice);
+            let sent: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();
+            let (sent_id, status) = (&sent["params"]["taskId"], &sent["params"]["status"]);
+            assert_eq!((sent_id, status), (&json!(id), &json!("completed")), "{notice:?}");
+        }
     });
 }
 
