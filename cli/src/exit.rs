@@ -125,8 +125,9 @@ pub(crate) fn no_command(help: &str) -> i32 {
     USAGE
 }
 
-/// Prints text on stdout. A reader that closes its end early is not an error.
+/// Prints text on stdout, after the log lines before it. A reader that closes its end early is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    crate::log::queue::flush();
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::failed(format!("cannot write to standard output: {error}")))
