@@ -13,6 +13,8 @@ use serde_json::json;
 pub(crate) fn call_while_saving(host: &Host, save: impl Fn(u64), calls: u64, saves: u64) -> BTreeMap<u64, String> {
     let (next, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
+        // If a save does not show, the other threads end, too.
+        let ended = Ended(&done);
         let callers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
@@ -44,11 +46,20 @@ pub(crate) fn call_while_saving(host: &Host, save: impl Fn(u64), calls: u64, sav
             eventually("a call to be started", || (next.load(Ordering::Relaxed) > begun).then_some(()));
         }
         eventually("enough calls", || (next.load(Ordering::Relaxed) >= calls).then_some(()));
-        done.store(true, Ordering::Relaxed);
+        drop(ended);
         let answers = callers.into_iter().flat_map(|caller| caller.join().expect("no caller panics")).collect();
         lister.join().expect("the list was never empty");
         answers
     })
+}
+
+/// Says on drop that calls need not continue.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Each call has left one note, with the version that has answered it.
