@@ -50,7 +50,7 @@ pub struct Handover {
 
 impl Handover {
     /// `state` returns the state of this process, and `take` receives the state of the process before. Both must return
-    /// soon: each has a second, and if `take` takes longer, the process before goes on.
+    /// soon: each has five seconds, and if `take` takes longer, the process before goes on.
     #[must_use]
     pub fn new<S, G, T>(state: G, take: T) -> Self
     where

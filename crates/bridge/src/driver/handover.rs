@@ -12,8 +12,8 @@ use crate::diagnostics::start_error::StartError;
 use crate::driver::message::{Attachment, Message};
 use crate::generation::Generation;
 
-/// The time for each of the two processes to answer.
-const STATE_TIME: Duration = Duration::from_secs(1);
+/// The time for each of the two processes to answer. A busy machine may stop for seconds.
+const STATE_TIME: Duration = Duration::from_secs(5);
 /// The largest state, in bytes.
 const STATE_MAX: usize = 1 << 20;
 

@@ -39,7 +39,7 @@ use crate::skill_folders::SkillFolders;
 /// The time for the exit of a process whose link closed, so that the error can name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
 /// The time for a process to announce itself, when the one before may have a state for it. SDKs do so first of all.
-const ANNOUNCEMENT: Duration = Duration::from_secs(1);
+const ANNOUNCEMENT: Duration = Duration::from_secs(5);
 /// The time for a process to register after the state of the one before: calls wait for it.
 const REGISTER_LIMIT: Duration = Duration::from_secs(5);
 /// The name of the variable with the socket's path for the SDK (docs/envelope.md, "Start of a process").

@@ -66,7 +66,7 @@ async fn a_process_without_its_state_gets_the_request_for_its_list() {
     for (answer, reason) in [
         (Some(large), "1048577 bytes, more than the limit of 1048576"),
         (Some(refused), "the disk is full"),
-        (None, "1s"),
+        (None, "5s"),
     ] {
         let log = Log::capture();
         let (stage, mut old, mut host) = handing_over().await;
@@ -94,7 +94,7 @@ async fn a_process_that_takes_too_long_over_the_state_is_not_used() {
     let log = Log::capture();
     does_not_take_over(async |mut next| next.is_left().await).await;
     let text = log.text();
-    assert!(text.contains("the state of the version before did not end within 1s"), "{text}");
+    assert!(text.contains("the state of the version before did not end within 5s"), "{text}");
 }
 
 /// The process in service goes on, with its state, when the next one does this with it.

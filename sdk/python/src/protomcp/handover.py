@@ -14,14 +14,14 @@ _take_over: Callable[[Any], Any] | None = None
 STATE_MAX = 1 << 20
 """The largest state, in bytes of JSON."""
 _LIMIT = 0.8
-"""Seconds for which cancelled calls may still run: the bridge waits a second for the state, or for this reason."""
+"""Seconds for which cancelled calls may still run: the bridge waits five for the state, or for this reason."""
 
 
 def hand_over(func: _F) -> _F:
     """Asks the function for the state of this process when another one is about to replace it.
 
-    It returns anything that has a form in JSON, at most 1 MiB, and is called when no tool runs. The bridge waits a
-    second for it. The process goes on with its state if the next version fails. There is one such function.
+    It returns anything that has a form in JSON, at most 1 MiB, and is called when no tool runs. The bridge waits
+    five seconds for it. The process goes on with its state if the next version fails. There is one such function.
     """
     global _hand_over
     _hand_over = func
@@ -31,7 +31,7 @@ def hand_over(func: _F) -> _F:
 def take_over(func: _F) -> _F:
     """Gives the function the state of the process before, before the tools are listed.
 
-    It has a second: if it takes longer, the process before goes on with its state. The annotation of its parameter
+    It has five seconds: if it takes longer, the process before goes on with its state. The annotation of its parameter
     decides the type, as for tools. It is not called at the first start, nor after a crash. If it raises an exception,
     the process serves without the state, and the log has the reason.
     """
