@@ -12,7 +12,7 @@ use protomcp_testing::eventually;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::launch::Launch;
-use crate::programs::root;
+use crate::programs::{everything_tool, root};
 use crate::redis::Redis;
 use crate::sandbox::Sandbox;
 use crate::web::Web;
@@ -45,6 +45,18 @@ impl Balancer {
         let launch = launch.arg("--replica-url").arg(format!("http://{}:0", own_address())).arg("--health");
         let launch = launch.arg("--public-url").arg(format!("http://{address}/mcp"));
         launch.arg("--trusted-proxy").arg("127.0.0.1").arg("--drain-delay").arg("5m")
+    }
+
+    /// Three servers behind a balancer with this address, which have all that a client can use.
+    ///
+    /// # Panics
+    ///
+    /// If one does not announce its address.
+    pub fn servers(address: &str, redis: &Redis) -> [Web; 3] {
+        [(); 3].map(|()| {
+            let (sandbox, program) = (Sandbox::new(), everything_tool());
+            Web::launch(sandbox.clone(), Self::server(address, redis, &sandbox, &program.to_string_lossy(), 0))
+        })
     }
 
     /// Starts haproxy with the file of `deploy/`, without a certificate, on this socket.

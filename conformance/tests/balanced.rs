@@ -5,17 +5,14 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use protomcp_conformance::{Balancer, Redis, Sandbox, Web, eventually, everything_tool, patience, suite};
+use protomcp_conformance::{Balancer, Redis, Sandbox, Web, eventually, patience, suite};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 #[test]
 fn the_official_suite_passes_through_a_balancer() {
     let (redis, (socket, address)) = (Redis::start(), Balancer::socket());
-    let servers = [(); 3].map(|()| {
-        let (sandbox, program) = (Sandbox::new(), everything_tool());
-        Web::launch(sandbox.clone(), Balancer::server(&address, &redis, &sandbox, &program.to_string_lossy(), 0))
-    });
+    let servers = Balancer::servers(&address, &redis);
     let _balancer = Balancer::start(redis.sandbox(), socket, &servers);
     suite::assert_passes(&format!("http://{address}/mcp"), suite::SERVER_RUNS, &[]);
 }

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use protomcp_conformance::{
-    Balancer, Everything, Redis, Sandbox, Web, everything_server, everything_tool, living, peers, pmcp, tier,
-};
+use protomcp_conformance::{Balancer, Everything, Redis, Sandbox, Web, everything_server, living, peers, pmcp, tier};
 use protomcp_testing::assert_committed;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -181,10 +179,7 @@ const NOT_BALANCED: &[&str] = &["roots changed", "resources changed", "cancellat
 #[test]
 fn clients_use_all_their_features_through_a_balancer() {
     let (redis, (socket, address)) = (Redis::start(), Balancer::socket());
-    let servers = [(); 3].map(|()| {
-        let (sandbox, program) = (Sandbox::new(), everything_tool());
-        Web::launch(sandbox.clone(), Balancer::server(&address, &redis, &sandbox, &program.to_string_lossy(), 0))
-    });
+    let servers = Balancer::servers(&address, &redis);
     let _balancer = Balancer::start(redis.sandbox(), socket, &servers);
     let scripts = scripts();
     let plan = json!({
