@@ -76,8 +76,9 @@ Examples:
                                                     also server.json for the public registry
 
 A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml, package.json, \
-node_modules, and the skills that pmcp.toml and the tool file name. It needs the interpreter of the file on the user's machine; Python packages \
-are not in it. Files that look like secrets make no bundle. The same files make the same bundle, byte for byte.";
+node_modules, and the skills that pmcp.toml and the tool file name. It needs the interpreter of the file on the \
+user's machine; Python packages are not in it. Files that look like secrets make no bundle. The same files make the \
+same bundle, byte for byte.";
 
 /// The options of `pmcp bundle`.
 #[derive(Debug)]

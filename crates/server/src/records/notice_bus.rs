@@ -21,9 +21,9 @@ pub trait NoticeReceiver: Send + Sync + 'static {
 /// queue, with a bound.
 ///
 /// Notices may be lost: clients ask for lists, resources and tasks themselves. After a gap that a bus knows of it delivers
-/// [`SessionNotice::Missed`]. A notice of a task reaches another
-/// process after the change that it is about is in the [`TaskStore`](crate::TaskStore). [`NoticeRecord`] is the form
-/// of a notice in which another process reads it. `contract::notice_bus` (feature `contract-tests`) checks a bus.
+/// [`SessionNotice::Missed`]. A notice of a task reaches another process after the change that it is about is in the
+/// [`TaskStore`](crate::TaskStore). [`NoticeRecord`] is the form of a notice in which another process reads it.
+/// `contract::notice_bus` (feature `contract-tests`) checks a bus.
 ///
 /// [`NoticeRecord`]: crate::NoticeRecord
 pub trait NoticeBus: fmt::Debug + Send + Sync + 'static {
