@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
-use protomcp_fair::{Slot, SlotQueue};
+use protomcp_fair::{LeftOut, LogRate, Slot, SlotQueue};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -89,8 +89,7 @@ struct Inner {
 /// Tells others of refusals.
 struct Reports {
     report: Box<dyn Fn(&str) + Send + Sync>,
-    /// The second that runs, and its reports.
-    recent: Mutex<(Instant, u32)>,
+    rate: LogRate,
 }
 
 type Outcome = Result<Identity, TokenError>;
@@ -128,8 +127,8 @@ impl Introspection {
     /// Other servers that ask the same issuer pass the digest to [`Introspection::forget`]. Without that, and when a report
     /// is lost, each server accepts a revoked token until its own answer is a minute old.
     pub fn report_refusals(&self, report: impl Fn(&str) + Send + Sync + 'static) {
-        let recent = Mutex::new((Instant::now(), 0));
-        let _is_first = self.0.reports.set(Reports { report: Box::new(report), recent });
+        let reports = Reports { report: Box::new(report), rate: LogRate::new(MAX_REPORTS) };
+        let _is_first = self.0.reports.set(reports);
     }
 
     /// Forgets that the token with this digest is valid: the issuer is asked again. Other texts have no effect. Returns true
@@ -141,18 +140,11 @@ impl Introspection {
 
 impl Reports {
     fn report(&self, token: Fingerprint) {
-        let now = Instant::now();
-        let is_permitted = {
-            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-            if now.duration_since(recent.0) >= Duration::from_secs(1) {
-                *recent = (now, 0);
-            }
-            recent.1 += 1;
-            recent.1 <= MAX_REPORTS
-        };
-        if is_permitted {
-            (self.report)(&token.to_text());
+        let Some(LeftOut(left_out)) = self.rate.permit(Instant::now().into_std()) else { return };
+        if left_out.is_some() {
+            tracing::warn!(left_out, "too many tokens are refused: other servers are not told of all");
         }
+        (self.report)(&token.to_text());
     }
 }
 
