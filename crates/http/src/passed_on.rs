@@ -36,7 +36,8 @@ const MISSED: u32 = 3;
 /// The least time without a byte.
 const LEAST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Passes the response to a request with this method on. `serving` keeps the process until the body has ended. It has its line in the access log of the other process.
+/// Passes the response to a request with this method on. `serving` keeps the process until the body has ended. It has its
+/// line in the access log of the other process.
 pub(crate) fn pass_on(
     endpoint: &Endpoint,
     method: &Method,
