@@ -52,7 +52,7 @@ async fn talk(context: Context) -> Result<String, ToolError> {
     context.progress(&Progress::new(1).of(2));
     let schema = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#;
     let form = Elicit::form("Who are you?", RawJson::parse(schema).expect("it is JSON"));
-    let answer = context.ask::<Elicit>(&form).await.map_err(|error| ToolError::new(error.to_string()))?;
+    let answer = context.ask::<Elicit>(&form).await?;
     context.progress(&Progress::new(2).of(2));
     Ok(format!("hello {}", answer.content.unwrap_or(RawJson::EMPTY_OBJECT)))
 }

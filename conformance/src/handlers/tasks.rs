@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use protomcp_server::{AskError, Context, InputRequests, TaskOptions};
-use protomcp_typed::{Builder, JsonSchema, Tool};
-use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
+use protomcp_typed::{Builder, JsonSchema, TaskError, Tool};
+use protomcp_types::{Elicit, Progress, RawJson, TaskSupport};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::sleep;
@@ -19,7 +19,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
         .tool(Tool::new("failing_job", "Fails after a second").handler(fail).task(TaskSupport::Required))
         .tool(
             Tool::new("protocol_error_job", "Fails as the server does")
-                .handler(async || Err::<(), _>(ErrorObject::internal("the job could not be carried out")))
+                .handler(async || Err::<(), _>(TaskError::new("the job could not be carried out")))
                 .task(TaskSupport::Optional),
         )
         .tool(Tool::new("confirm_delete", "Asks before it deletes").handler(delete).task(TaskSupport::Optional))

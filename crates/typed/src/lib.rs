@@ -41,7 +41,7 @@ pub use resource::{Resource, ResourceBuilder};
 pub use schema::edit::{SchemaPatch, property, root};
 pub use schemars::{self, JsonSchema};
 pub use template::{Template, TemplateBuilder};
-pub use tool::error::ToolError;
+pub use tool::error::{TaskError, ToolError};
 pub use tool::output::IntoToolResult;
 pub use tool::service::ToolService;
 pub use tool::{Tool, ToolBuilder, UnknownKeys};

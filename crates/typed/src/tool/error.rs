@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use protomcp_schema::ErrorMeta;
+use protomcp_server::AskError;
 use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
 
 /// A failure that the model reads: a result with `isError`. Every error with a `Display` becomes one, so most tools
@@ -112,17 +113,78 @@ impl From<&str> for ToolError {
     }
 }
 
-/// Converts an error. A [`ToolError`] and an [`ErrorObject`] carry more than their text. The latter fails the request
-/// itself, which is right for a fault that is not the tool's, such as a capability that the client lacks.
+/// Ends a task without a result, as if the server had failed: the work could not be carried out at all. In a call that is
+/// not a task it is a [`ToolError`].
+///
+/// ```
+/// use protomcp_typed::TaskError;
+///
+/// let error = TaskError::new("the machine has gone");
+/// assert_eq!(error.to_string(), "the machine has gone");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskError(String);
+
+impl TaskError {
+    /// With a message for the client.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TaskError {}
+
+/// The failure of a task (−32603, with `TASK_FAILED` in its data).
+impl From<TaskError> for ErrorObject {
+    fn from(TaskError(message): TaskError) -> Self {
+        let data = ToolError::new(message.as_str()).with_code("TASK_FAILED").meta();
+        let error = Self::internal(message);
+        data.into_iter().fold(error, Self::with_data)
+    }
+}
+
+/// The failure of a call that is not a task.
+impl From<TaskError> for ToolError {
+    fn from(TaskError(message): TaskError) -> Self {
+        Self::new(message)
+    }
+}
+
+/// A question without an answer, which the handler has not caught.
+impl From<AskError> for ToolError {
+    fn from(error: AskError) -> Self {
+        Self::new(error.to_string()).with_code("QUESTION_FAILED")
+    }
+}
+
+/// Converts an error. A [`ToolError`], a [`TaskError`], an [`AskError`] and an [`ErrorObject`] carry more than their text.
+/// The last one fails the request itself, which is right for a fault that is not the tool's, such as a capability that the
+/// client lacks.
 pub(crate) fn read<E: fmt::Display + 'static>(error: E) -> Result<CallToolResult, ErrorObject> {
     let mut error = Some(error);
-    let any: &mut dyn Any = &mut error;
-    if let Some(error) = any.downcast_mut::<Option<ToolError>>().and_then(Option::take) {
+    if let Some(error) = taken::<ToolError>(&mut error) {
         return Ok(error.into_result());
     }
-    if let Some(error) = any.downcast_mut::<Option<ErrorObject>>().and_then(Option::take) {
+    if let Some(error) = taken::<AskError>(&mut error) {
+        return Ok(ToolError::from(error).into_result());
+    }
+    if let Some(error) = taken::<TaskError>(&mut error) {
+        return Err(error.into());
+    }
+    if let Some(error) = taken::<ErrorObject>(&mut error) {
         return Err(error);
     }
     let text = error.map(|error| error.to_string()).unwrap_or_default();
     Ok(CallToolResult::error(text))
+}
+
+/// The error, if it is of this type.
+fn taken<E: 'static>(error: &mut dyn Any) -> Option<E> {
+    error.downcast_mut::<Option<E>>().and_then(Option::take)
 }

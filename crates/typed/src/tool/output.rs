@@ -1,5 +1,6 @@
 //! Values that a tool can return.
 
+use std::any::Any;
 use std::fmt;
 
 use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use crate::json::Json;
 use crate::schema::{Direction, infer};
-use crate::tool::error;
+use crate::tool::error::{self, TaskError};
 
 /// A value that becomes the result of a tool: nothing, text, a number, content blocks, [`Json`], content with JSON, a
 /// [`CallToolResult`], or a `Result` of one of them whose error can be displayed.
@@ -19,6 +20,13 @@ pub trait IntoToolResult {
     /// # Errors
     /// If the request itself failed, and not the tool.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
+
+    /// The failure that this value stands for, if a task ends with it. In a call that is not a task the result is a
+    /// [`ToolError`](crate::ToolError) with the same text.
+    #[must_use]
+    fn task_error(&self) -> Option<&TaskError> {
+        None
+    }
 
     /// The schema of the structured content, if the type determines one.
     #[must_use]
@@ -93,6 +101,11 @@ impl<T: IntoToolResult, E: fmt::Display + 'static> IntoToolResult for Result<T, 
             Ok(result) => result.into_tool_result(),
             Err(error) => error::read(error),
         }
+    }
+
+    fn task_error(&self) -> Option<&TaskError> {
+        let error: &dyn Any = self.as_ref().err()?;
+        error.downcast_ref()
     }
 
     fn output_schema() -> Option<Value> {

@@ -164,8 +164,14 @@ where
 {
     Box::new(move |context, call| {
         let arguments = call.arguments_or_empty().to().map_err(unreadable)?;
-        let running = handler.call(context, arguments);
-        Ok(Box::pin(async move { running.await.into_tool_result() }))
+        let running = handler.call(context.clone(), arguments);
+        Ok(Box::pin(async move {
+            let output = running.await;
+            match output.task_error() {
+                Some(error) if !context.is_task() => Ok(ToolError::from(error.clone()).into_result()),
+                _ => output.into_tool_result(),
+            }
+        }))
     })
 }
 

@@ -1,5 +1,6 @@
 //! The return values of tools, and the results they become.
 
+use protomcp_server::AskError;
 use protomcp_typed::{Json, JsonSchema, Registry, Tool, ToolError};
 use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
 use serde::Serialize;
@@ -80,6 +81,7 @@ fn a_failure_is_a_result_with_its_details() {
             Err::<(), _>(ToolError::new("see").with_content(ContentBlock::image("AA==", "image/png")))
         }))
         .tool(Tool::new("request", "").handler(async || Err::<(), _>(ErrorObject::new(-32000, "not now"))))
+        .tool(Tool::new("question", "").handler(async || Err::<(), _>(AskError::NotSupported("roots/list"))))
         .tool(Tool::new("panic", "").handler(async || -> String { panic!("no such luck") }))
         .build()
         .unwrap();
@@ -96,6 +98,9 @@ fn a_failure_is_a_result_with_its_details() {
         assert_eq!(host.call("picture", json!({})).await["content"][1]["type"], "image");
         let error = host.ask("tools/call", json!({"name": "request"})).await.unwrap_err();
         assert_eq!(error, json!({"code": -32000, "message": "not now"}));
+        let result = host.call("question", json!({})).await;
+        assert_eq!(result["content"][0]["text"], "the client does not support roots/list");
+        assert_eq!(result["_meta"]["protomcp/error"]["error_code"], "QUESTION_FAILED");
         let result = host.call("panic", json!({})).await;
         assert_eq!(result["isError"], true);
         assert!(result["content"][0]["text"].as_str().unwrap().contains("no such luck"));

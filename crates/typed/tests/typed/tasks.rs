@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protomcp_server::{Context, Limits, TaskLimits, TaskOptions};
 use protomcp_testing::run_paused;
-use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
+use protomcp_typed::{Builder, Capability, DefinitionError, Registry, TaskError, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -23,6 +23,11 @@ fn builder() -> Builder {
         .tool(
             Tool::new("broken", "Cannot be carried out")
                 .handler(async || Err::<(), _>(ErrorObject::internal("broken")))
+                .task(TaskSupport::Optional),
+        )
+        .tool(
+            Tool::new("gone", "Cannot be carried out by this machine")
+                .handler(async || Err::<(), _>(TaskError::new("the machine has gone")))
                 .task(TaskSupport::Optional),
         )
         .tool(Tool::new("panics", "Panics").handler(panics).task(TaskSupport::Optional))
@@ -183,6 +188,18 @@ fn a_failed_task_has_the_error_of_the_call() {
         let error = about(&mut host, "tasks/result", &task).await.unwrap_err();
         assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!("broken")));
         assert_eq!(about(&mut host, "tasks/get", &task).await.unwrap()["status"], "failed");
+    });
+}
+
+#[test]
+fn a_task_error_is_a_result_where_there_is_no_task() {
+    with(&builder().build().unwrap(), async |mut host| {
+        let result = host.call("gone", json!({})).await;
+        assert_eq!((&result["isError"], &result["content"][0]["text"]), (&json!(true), &json!("the machine has gone")));
+        let task = begin(&mut host, "gone", json!({})).await;
+        let error = about(&mut host, "tasks/result", &task).await.unwrap_err();
+        assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!("the machine has gone")));
+        assert_eq!(error["data"]["protomcp/error"]["error_code"], "TASK_FAILED");
     });
 }
 
