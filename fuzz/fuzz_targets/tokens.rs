@@ -26,7 +26,7 @@ fuzz_target!(|value: &[u8]| {
     let Ok(header) = HeaderValue::from_bytes(value) else { return };
     let headers = HeaderMap::from_iter([(AUTHORIZATION, header)]);
     let text = std::str::from_utf8(value).unwrap_or_default();
-    let token = text.split_once(' ').map_or("", |(_, token)| token.trim());
+    let token = text.split_once(' ').map_or("", |(_, token)| token.trim_ascii());
     let outcome = server.authenticate(&headers, PeerKey::default()).now_or_never();
     match outcome.expect("there is nothing to wait for") {
         Ok(identity) => {
