@@ -1,5 +1,7 @@
 //! `pmcp playground`: the page in a browser, used as a user would, and its requests.
 
+mod limits;
+
 use std::process::Command;
 
 use protomcp_conformance::{Sandbox, Web, peers, pmcp, root};
