@@ -213,7 +213,25 @@ fn tests_of_other_packages_that_the_table_names_exist() {
         let text =
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("item {item}: {file} cannot be read: {error}"));
         assert!(has_test(&text, name), "item {item}: {file} has no test {name}");
+        let package = package(&path);
+        assert!(!excluded().contains(&package), "item {item}: scripts/run-tests excludes {package}, which has {name}");
     }
+}
+
+/// The name of the package that a source file belongs to.
+fn package(file: &Path) -> String {
+    let manifest = file.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.exists());
+    let text = fs::read_to_string(manifest.expect("a package")).expect("a manifest can be read");
+    let name = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    name.expect("a package has a name").to_owned()
+}
+
+/// The packages whose tests run in the long tier only.
+fn excluded() -> Vec<String> {
+    let script = fs::read_to_string(here().join("../scripts/run-tests")).expect("a script");
+    let list = script.lines().find_map(|line| line.strip_prefix("BENCHMARKS = ["));
+    let names = list.and_then(|list| list.strip_suffix(']')).expect("a list in one line").split(", ");
+    names.map(|name| name.trim_matches('"').to_owned()).collect()
 }
 
 /// A `fn name()` directly below a `#[test]` or `#[tokio::test]`; other attributes and doc comments may stand between,

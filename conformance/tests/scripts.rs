@@ -80,10 +80,11 @@ fn a_difference_reaches_its_packages_readers_and_topics() {
         ("conformance/src/host.rs", vec!["package(=protomcp-conformance)".into()]),
         ("docs/gateway.md", vec![topic("guide"), topic("help")]),
         ("scripts/run-tests", vec![topic("scripts")]),
+        ("README.md", vec!["package(=protomcp-benches)".into()]),
         ("Cargo.lock", vec!["all()".into()]),
         // There is no such package, or no reader.
         ("crates/gone/src/lib.rs", vec![]),
-        ("README.md", vec![]),
+        ("SECURITY.md", vec![]),
     ] {
         let repository = Repository::new();
         repository.write(file, "changed");

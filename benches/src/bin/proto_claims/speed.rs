@@ -74,7 +74,7 @@ struct ListedTool {
 fn time<T>(mut call: impl FnMut() -> T) -> Duration {
     let started = Instant::now();
     let mut count = 0_u32;
-    while started.elapsed() < BATCH {
+    while count == 0 || started.elapsed() < BATCH {
         black_box(call());
         count += 1;
     }
