@@ -10,6 +10,8 @@ use protomcp_conformance::{Host, Sandbox, Web, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::tls::assert_tls_1_3_alone;
+
 const PROTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../proto");
 
 /// A client for a server on this port, that trusts this authority.
@@ -294,12 +296,5 @@ fn grpc_alone_is_encrypted_with_tls_1_3() {
     let call = json!([{"rpc": "CallTool", "request": {"name": "add"}, "arguments": {"a": 2, "b": 40}}]);
     let seen = outcomes(client(&only.sandbox, only.port, &call, Some(&authority)));
     assert_eq!(seen[0]["response"]["success"]["content"], json!([{"text": "42"}]));
-    let older = Command::new("curl")
-        .args(["--silent", "--show-error", "--noproxy", "*", "--max-time", "20", "--tls-max", "1.2", "--cacert"])
-        .arg(&authority)
-        .arg(format!("https://localhost:{}/", only.port))
-        .output()
-        .unwrap();
-    let log = String::from_utf8_lossy(&older.stderr);
-    assert!(!older.status.success() && log.contains("alert protocol version"), "{log}");
+    assert_tls_1_3_alone(only.port, &authority);
 }

@@ -120,14 +120,30 @@ fn curl_speaks_either_protocol_and_either_version_of_tls() {
     assert!(!output.status.success(), "{output:?}");
 }
 
-/// The head of the response to a request of another protocol on the port, within at most this version of TLS.
-fn head(web: &Web, root: &Path, newest: &str, request: &[&str]) -> String {
+/// The head of the response to a request of another protocol for this path, within at most this version of TLS.
+fn head(web: &Web, root: &Path, newest: &str, path: &str, request: &[&str]) -> String {
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--show-error", "--noproxy", "*", "--include", "--tls-max", newest, "--max-time"]);
     curl.arg(patience().as_secs().to_string()).arg("--cacert").arg(root).args(request);
-    let url = format!("https://localhost:{}/buf.mcp.v1.MCPService/ListTools", web.port());
-    let output = curl.arg(url).output().expect("curl is installed by scripts/setup");
+    let output = curl
+        .arg(format!("https://localhost:{}{path}", web.port()))
+        .output()
+        .expect("curl is installed by scripts/setup");
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).to_lowercase()
+}
+
+/// Shows that this port takes no handshake below TLS 1.3.
+pub(crate) fn assert_tls_1_3_alone(port: u16, authority: &Path) {
+    let older = Command::new("curl")
+        .args(["--silent", "--show-error", "--noproxy", "*", "--tls-max", "1.2", "--max-time"])
+        .arg(patience().as_secs().to_string())
+        .arg("--cacert")
+        .arg(authority)
+        .arg(format!("https://localhost:{port}/"))
+        .output()
+        .expect("curl is installed by scripts/setup");
+    let log = String::from_utf8_lossy(&older.stderr);
+    assert!(!older.status.success() && log.contains("alert protocol version"), "{log}");
 }
 
 /// Clients of Streamable HTTP may be older; `curl_speaks_either_protocol_and_either_version_of_tls` is one.
@@ -136,23 +152,29 @@ fn grpc_and_websocket_need_tls_1_3_on_the_port_of_http() {
     let folder = Folder::new();
     let authority = folder.authority("root.pem", 2100);
     folder.put(&authority.certificate, &authority.key);
-    let web = folder.serve(&[]);
-    let reason = "needs tls 1.3";
+    let web = folder.serve(&["--health"]);
+    let (list, reason) = ("/buf.mcp.v1.MCPService/ListTools", "needs tls 1.3");
     let grpc = ["--http2", "-H", "content-type: application/grpc", "-H", "te: trailers", "--data-binary", ""];
-    let refused = head(&web, &authority.root, "1.2", &grpc);
+    let refused = head(&web, &authority.root, "1.2", list, &grpc);
     assert!(refused.contains("grpc-status: 7") && refused.contains("needs%20tls%201.3"), "{refused}");
     // A request without a message is refused by gRPC itself.
-    let served = head(&web, &authority.root, "1.3", &grpc);
+    let served = head(&web, &authority.root, "1.3", list, &grpc);
     assert!(served.contains("grpc-status: ") && !served.contains("grpc-status: 7"), "{served}");
+    // With --health, a check has no message of MCP.
+    let empty = folder.path("empty");
+    fs::write(&empty, [0; 5]).expect("the folder can be written");
+    let message = format!("@{}", empty.display());
+    let check = [&grpc[..6], &[&message, "--output", "-"]].concat();
+    let health = head(&web, &authority.root, "1.2", "/grpc.health.v1.Health/Check", &check);
+    assert!(health.contains("grpc-status: 0"), "{health}");
     let key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
     let version = "sec-websocket-version: 13";
     let websocket = ["--http1.1", "-H", "connection: upgrade", "-H", "upgrade: websocket", "-H", key, "-H", version];
-    let page = [&websocket[..], &["--request-target", "/mcp"]].concat();
-    let refused = head(&web, &authority.root, "1.2", &page);
+    let refused = head(&web, &authority.root, "1.2", "/mcp", &websocket);
     assert!(refused.starts_with("http/1.1 403") && refused.contains(reason), "{refused}");
     // Two versions of WebSocket: within TLS 1.3 the handshake is read, and refused for them.
-    let invalid = [&page[..], &["-H", "sec-websocket-version: 12"]].concat();
-    let served = head(&web, &authority.root, "1.3", &invalid);
+    let invalid = [&websocket[..], &["-H", "sec-websocket-version: 12"]].concat();
+    let served = head(&web, &authority.root, "1.3", "/mcp", &invalid);
     assert!(!served.contains(reason) && !served.starts_with("http/1.1 403"), "{served}");
 }
 

@@ -10,6 +10,7 @@ use protomcp_conformance::{Host, Sandbox, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::tls::assert_tls_1_3_alone;
 use crate::visit::{host, printed, visit};
 
 /// A tool file behind the port of HTTP.
@@ -160,6 +161,18 @@ fn a_connection_within_tls_is_the_same() {
     assert_eq!(port.command(&words, &[("SSL_CERT_FILE", &authority)]).unwrap(), "5\n");
     let unknown = port.command(&words, &[]).unwrap_err();
     assert!(unknown.contains("certificate"), "{unknown}");
+}
+
+#[test]
+fn websocket_alone_is_encrypted_with_tls_1_3() {
+    let sandbox = Sandbox::new();
+    certificates::write(&sandbox);
+    let port = Port::open_in(sandbox, &["--transport", "ws", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    let authority = port.sandbox.path("authority.pem");
+    let seen = visit(&port.sandbox, &json!({"add": {"a": 2, "b": 40}}), port.relay("prefixed").arg(&authority));
+    assert_eq!(seen["answers"]["add"]["success"]["content"], json!([{"text": "42"}]));
+    let (_, number) = port.url.trim_end_matches("/mcp").rsplit_once(':').unwrap();
+    assert_tls_1_3_alone(number.parse().unwrap(), &authority);
 }
 
 /// A conversation has its place as long as its connection.
