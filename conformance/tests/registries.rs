@@ -89,6 +89,15 @@ impl Registry {
         (host, rest.split_whitespace().next().unwrap().to_owned())
     }
 
+    /// The digest of its key, by another library.
+    fn digest(&self) -> String {
+        let mut python = Command::new(peers().join("mcp/bin/python"));
+        let output = python.args(["-c", DIGEST]).arg(self.sandbox.path("cert.pem")).output().unwrap();
+        let digest = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        assert_eq!(digest.len(), 44, "{}", String::from_utf8_lossy(&output.stderr));
+        digest
+    }
+
     /// The output of `pmcp`, or its error.
     fn output(&self, launch: Launch) -> Result<String, String> {
         let output = launch.command().stdin(Stdio::null()).output().unwrap();
@@ -177,7 +186,7 @@ fn a_reference_is_resolved_written_and_kept() {
     assert!(error.contains("none/out.binpb"), "{error}");
 }
 
-/// The digest of the key in a certificate, by another library.
+/// Prints the digest of the key in a certificate.
 const DIGEST: &str = r"
 import base64, hashlib, sys
 from cryptography import x509
@@ -191,11 +200,7 @@ print(base64.b64encode(hashlib.sha256(info).digest()).decode())
 #[test]
 fn only_a_registry_with_a_pinned_key_is_asked() {
     let registry = Registry::start();
-    let mut python = Command::new(peers().join("mcp/bin/python"));
-    let output = python.args(["-c", DIGEST]).arg(registry.sandbox.path("cert.pem")).output().unwrap();
-    let own = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-    assert_eq!(own.len(), 44, "{}", String::from_utf8_lossy(&output.stderr));
-    let other = "A".repeat(43) + "=";
+    let (own, other) = (registry.digest(), "A".repeat(43) + "=");
     let resolve = |pins: &[&str]| {
         let pins: Vec<_> = pins.iter().map(|pin| format!("--registry-pin=registry.test={pin}")).collect();
         let words = ["schema", "resolve", REFERENCE, "--no-cache", "--registry", &registry.flag];
@@ -223,6 +228,21 @@ fn only_a_registry_with_a_pinned_key_is_asked() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert_eq!(String::from_utf8(output.stdout).as_deref(), Ok("x on page 2\n"), "{log}");
     assert!(log.contains("the schema is the server's, and not the registry's"), "{log}");
+}
+
+#[test]
+fn a_server_that_pins_another_key_asks_nothing() {
+    let registry = Registry::start();
+    let pin = format!("--registry-pin=registry.test={}=", "A".repeat(43));
+    let (_host, url) = registry.serve(&["--registry", &registry.flag, &pin]);
+    // Another schema could have other fields, so the server takes no call before it has this one.
+    let call = ["call", &url, "find", "query=x", "--registry", &registry.flag];
+    let call = registry.pmcp(&call, "empty", Some("s3cret@registry.test"));
+    let refused = registry.output(call).unwrap_err();
+    let own = registry.digest();
+    assert!(refused.contains("is not a pinned one") && refused.contains(&own), "{refused}");
+    // The client has asked, the server has not.
+    assert_eq!(registry.seen().len(), 1, "{:?}", registry.seen());
 }
 
 #[test]
