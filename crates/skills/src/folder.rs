@@ -77,9 +77,13 @@ impl Folder {
             FileType::Symlink => return Ok(Found::Link),
             _ => return Ok(Found::Special),
         }
+        self.open_entry(name)
+    }
+
+    /// Opens an entry that was a file or a folder. A link that has taken its place is not followed.
+    fn open_entry(&self, name: &str) -> io::Result<Found> {
         let opened = match openat(&self.0, name, FLAGS, Mode::empty()) {
             Ok(opened) => opened,
-            // Something else has taken its place.
             Err(Errno::LOOP) => return Ok(Found::Link),
             Err(Errno::NXIO) => return Ok(Found::Special),
             Err(Errno::NOENT) => return Ok(Found::Gone),
@@ -132,6 +136,27 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!((read(5).as_deref(), read(4)), (Some(&b"12345"[..]), None));
+    }
+
+    /// Each may take the place of a file between the two calls of `find`.
+    #[test]
+    fn what_replaces_a_file_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::write(path("file"), "12345").unwrap();
+        symlink("file", path("link")).unwrap();
+        symlink(".", path("loop")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        assert!(matches!(folder.open_entry("file").unwrap(), Found::File(_)));
+        for link in ["link", "loop"] {
+            assert!(matches!(folder.open_entry(link).unwrap(), Found::Link), "{link}");
+        }
+        for special in ["pipe", "socket"] {
+            assert!(matches!(folder.open_entry(special).unwrap(), Found::Special), "{special}");
+        }
+        assert!(matches!(folder.open_entry("gone").unwrap(), Found::Gone));
     }
 
     #[test]
