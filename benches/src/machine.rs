@@ -42,9 +42,9 @@ impl Machine {
             versions.insert(name.to_owned(), program(Path::new(command.get_program())));
         }
         Self {
-            date: said("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+            date: date(),
             processors: processors(),
-            system: format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
+            system: system(),
             commit: said("git", &["rev-parse", "--short", "HEAD"]) + mark,
             versions,
             rounds: bench.options.rounds,
@@ -55,8 +55,7 @@ impl Machine {
 
     /// Notes the load at the start of a round.
     pub fn note_load(&mut self) {
-        let first: Option<f64> = read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok());
-        self.load.extend(first);
+        self.load.extend(load());
     }
 
     /// One paragraph about the run.
@@ -76,6 +75,25 @@ impl Machine {
             load.join(", ")
         )
     }
+}
+
+/// The moment, the processors, the system and the load, for a measurement without rounds.
+pub fn summary() -> String {
+    let load = load().map_or_else(|| "unknown".to_owned(), |load| format!("{load:.1}"));
+    format!("{}, {}, {}, load {load}", date(), processors(), system())
+}
+
+fn date() -> String {
+    said("date", &["-u", "+%Y-%m-%d %H:%M UTC"])
+}
+
+fn system() -> String {
+    format!("Linux {}", read("/proc/sys/kernel/osrelease").trim())
+}
+
+/// Runnable processes, the mean of one minute.
+fn load() -> Option<f64> {
+    read("/proc/loadavg").split(' ').next()?.parse().ok()
 }
 
 fn processors() -> String {

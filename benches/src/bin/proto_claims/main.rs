@@ -51,6 +51,7 @@ async fn main() -> Outcome<()> {
 
 /// The whole document.
 fn document(lists: &[List], times: &Times) -> Outcome<String> {
+    let machine = protomcp_benches::machine::summary();
     let cl100k = bpe_openai::cl100k_base();
     let count: usize = lists.iter().map(|list| list.tools.len()).sum();
     let captured: Vec<usize> = SIZES.into_iter().filter(|size| *size <= count).collect();
@@ -70,7 +71,7 @@ fn document(lists: &[List], times: &Times) -> Outcome<String> {
     token_verdicts(&mut text, &columns);
     speed_verdicts(&mut text, &pairs, &steps, times);
     token_tables(&mut text, lists, &columns, &others, sizes);
-    speed_tables(&mut text, &pairs, &steps);
+    speed_tables(&mut text, &machine, &pairs, &steps);
     registry_table(&mut text, times);
     Ok(text)
 }
@@ -197,15 +198,14 @@ fn search_and_use(columns: &[Column], mean: f64) -> (f64, f64) {
     column.map(|column| (column.count(SEARCH) + USED * mean, column.count(0))).unwrap_or_default()
 }
 
-fn speed_tables(text: &mut String, pairs: &[Pair], steps: &[Step]) {
+fn speed_tables(text: &mut String, machine: &str, pairs: &[Pair], steps: &[Step]) {
     let build =
         if cfg!(debug_assertions) { "an unoptimized build, so these are upper bounds" } else { "a release build" };
     let _ = writeln!(
         text,
         "\n## Serialization\n\n\
-         Medians of 15 batches, {build}, {} processors. Both sides have typed messages with the same content.\n\n\
+         Medians of 15 batches, {build}. Both sides have typed messages with the same content. {machine}.\n\n\
          | | protobuf | JSON | JSON / protobuf | bytes |\n| --- | ---: | ---: | ---: | ---: |",
-        std::thread::available_parallelism().map_or(1, usize::from),
     );
     for pair in pairs {
         let (protobuf, json) = (micros(pair.protobuf), micros(pair.json));

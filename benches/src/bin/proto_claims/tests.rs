@@ -41,7 +41,7 @@ fn number(cell: &str) -> f64 {
     text.parse().unwrap_or_else(|error| panic!("{cell:?}: {error}"))
 }
 
-/// A document, which is written once for all tests.
+/// A document, which is written once in a process.
 async fn written() -> &'static str {
     static DOCUMENT: OnceCell<String> = OnceCell::const_new();
     let write = async || {
@@ -123,8 +123,32 @@ async fn each_claim_has_figures_and_the_verdict_of_them() {
         }
     }
     assert!(!COMMITTED.contains("not judged"), "the committed figures are of a release build");
-    assert!(
-        include_str!("../../../../README.md").contains("(docs/proto-mcp-claims.md)"),
-        "the README names the verdicts"
-    );
+}
+
+/// The README has the figures, too, and links to their document.
+#[test]
+fn the_committed_verdicts_follow_from_their_figures() {
+    const README: &str = include_str!("../../../../README.md");
+    let claim = |beginning| (row(COMMITTED, beginning)[1], row(COMMITTED, beginning)[3]);
+    let (ratios, verdict) = claim("serialization is 5 times faster");
+    let (least, most) = ratios.split_once(" to ").expect("two ratios");
+    let expected = match (number(least) >= 5.0, number(most) >= 5.0) {
+        (true, _) => "holds",
+        (false, true) => "holds for some messages",
+        (false, false) => "does not hold",
+    };
+    assert_eq!(verdict, expected, "{ratios}");
+    // Times from a thousandth of a second are written in milliseconds.
+    let (cached, verdict) = claim("a cached schema takes less than 1 ms");
+    assert_eq!(verdict, if cached.ends_with("µs") { "holds" } else { "does not hold" }, "{cached}");
+    let (encoded, verdict) = claim("0.1 ms to encode");
+    let encoded = encoded.strip_prefix("at most ").and_then(|text| text.split_once(" in protobuf")).expect("a time").0;
+    let is_fast = encoded.ends_with("µs") && number(encoded) <= 100.0;
+    assert_eq!(verdict, if is_fast { "holds" } else { "does not hold" }, "{encoded}");
+    let cached = cached.split(',').next().expect("a median");
+    for text in
+        ["(docs/proto-mcp-claims.md)", &format!("({cached})"), &format!("({encoded} at most)"), &format!("({most})")]
+    {
+        assert!(README.contains(text), "the README has {text}");
+    }
 }
