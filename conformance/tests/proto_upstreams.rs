@@ -2,6 +2,7 @@
 //! servers.
 
 mod losses;
+mod same;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -24,21 +25,12 @@ impl Server {
     }
 
     fn start_at(port: u16, flags: &[&str]) -> Self {
-        Self::start_file("basics.py", port, flags)
-    }
-
-    fn start_file(file: &str, port: u16, flags: &[&str]) -> Self {
         let sandbox = Sandbox::new();
-        sandbox.copy(&format!("py/{file}"));
-        Self::start_in(&sandbox, &[file], port, flags)
+        sandbox.copy("py/basics.py");
+        Self::start_over("proto", &sandbox, &[flags, &["basics.py"]].concat(), port)
     }
 
-    /// Serves a file, or the command of another server.
-    fn start_in(sandbox: &Sandbox, served: &[&str], port: u16, flags: &[&str]) -> Self {
-        Self::start_over("proto", sandbox, &[flags, served].concat(), port)
-    }
-
-    /// Serves over the carrier with this scheme.
+    /// Serves a file, or the command of another server, over the carrier with this scheme.
     fn start_over(scheme: &'static str, sandbox: &Sandbox, served: &[&str], port: u16) -> Self {
         Self::start_as("run", scheme, sandbox, served, port)
     }
@@ -46,19 +38,23 @@ impl Server {
     /// Serves by this command of `pmcp`, over the carrier with this scheme.
     fn start_as(command: &str, scheme: &'static str, sandbox: &Sandbox, served: &[&str], port: u16) -> Self {
         let port = port.to_string();
-        let (transport, serving) = if scheme == "grpc" { ("grpc", "serving") } else { ("tcp", "over TCP") };
+        let (transport, serving) = match scheme {
+            "proto" => ("tcp", "over TCP"),
+            carrier => (carrier, "serving"),
+        };
         let args = [&[command, "--transport", transport, "--port", &port], served].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
         let listening = format!("listening on {scheme}://");
         host.stderr_with(&listening);
         let log = host.stderr_with(serving);
         let line = log.lines().find(|line| line.contains(&listening)).expect("it says where it listens");
-        let digits = line.trim().rsplit(':').next().unwrap().split(' ').next().unwrap();
+        let digits = line.trim().rsplit(':').next().unwrap().split([' ', '/']).next().unwrap();
         Self { port: digits.parse().unwrap(), scheme, host }
     }
 
     fn url(&self) -> String {
-        format!("{}://localhost:{}", self.scheme, self.port)
+        let path = if self.scheme == "ws" { "/mcp" } else { "" };
+        format!("{}://localhost:{}{path}", self.scheme, self.port)
     }
 }
 
@@ -118,129 +114,6 @@ fn an_official_client_sees_the_same_through_proto_mcp() {
     }
 }
 
-/// Prompts, completions and templates of resources are the same through proto-mcp.
-#[test]
-fn a_host_sees_prompts_and_templates_through_proto_mcp() {
-    let server = Server::start_file("clients.py", 0, &[]);
-    // The end of a host is the end of all processes of its sandbox.
-    let [sandbox, of_direct] = [Sandbox::new(), Sandbox::new()];
-    of_direct.copy("py/clients.py");
-    let direct = front(&of_direct, &["clients.py"]);
-    let through = front(&sandbox, &["--upstream", &server.url()]);
-    let prompt = "test_prompt_with_arguments";
-    let get = json!({"name": prompt, "arguments": {"arg1": "a", "arg2": "é"}});
-    let complete = json!({
-        "ref": {"type": "ref/prompt", "name": prompt}, "argument": {"name": "arg1", "value": "par"}
-    });
-    for (method, params, part) in [
-        ("prompts/list", json!({}), "/prompts"),
-        ("prompts/get", get, "/messages"),
-        ("completion/complete", complete, "/completion/values"),
-        ("resources/templates/list", json!({}), "/resourceTemplates"),
-    ] {
-        let [seen, expected] = [&through, &direct].map(|host| host.ask(method, &params));
-        let (seen, expected) = (seen.pointer(part), expected.pointer(part));
-        assert!(expected.is_some_and(|list| list.as_array().is_some_and(|list| !list.is_empty())), "{method}");
-        assert_eq!(seen, expected, "{method}");
-    }
-    let unknown = json!({"name": "nothing", "arguments": {}});
-    let [seen, expected] = [&through, &direct].map(|host| host.refused("prompts/get", &unknown));
-    assert_eq!(seen["code"], expected["code"], "{seen} {expected}");
-}
-
-/// Log messages, progress and cancellation are the same through proto-mcp.
-#[test]
-fn a_host_has_logs_and_cancels_through_proto_mcp() {
-    has_logs_and_cancels("proto");
-}
-
-#[test]
-fn a_host_has_logs_and_cancels_through_grpc() {
-    has_logs_and_cancels("grpc");
-}
-
-fn has_logs_and_cancels(scheme: &'static str) {
-    let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
-    for place in [&far, &of_direct] {
-        place.copy("py/clients.py");
-    }
-    let server = Server::start_over(scheme, &far, &["clients.py"], 0);
-    let direct = front(&of_direct, &["clients.py"]);
-    let through = front(&sandbox, &["--upstream", &server.url()]);
-    let (method, is_last) = ("notifications/message", |log: &Value| log["data"].to_string().contains("completed"));
-    let [seen, expected] = [&through, &direct].map(|host| {
-        let place = host.now();
-        host.call("test_tool_with_logging", &json!({}));
-        host.wait_for("the last message", place, |log| log.method() == method && is_last(&log.value["params"]));
-        let logs = host.notifications(method, place).into_iter().map(|log| log.value["params"].clone());
-        let logs = logs.filter(|log| log["data"].to_string().contains("Tool "));
-        logs.map(|log| json!([log["level"], log["data"]])).collect::<Vec<_>>()
-    });
-    assert_eq!((seen.len(), &seen), (3, &expected));
-    let [seen, expected] = [&through, &direct].map(|host| {
-        let place = host.now();
-        let wanted = json!({"name": "test_tool_with_progress", "arguments": {}, "_meta": {"progressToken": "p"}});
-        host.ask("tools/call", &wanted);
-        let steps = host.notifications("notifications/progress", place).into_iter();
-        steps.map(|step| step.value["params"].clone()).collect::<Vec<_>>()
-    });
-    assert!(expected.len() > 1);
-    assert_eq!(seen, expected);
-    // The tools run in one process each, one after the other, so that another call shows the end of a cancelled one.
-    let [seen, expected] = [&through, &direct].map(|host| {
-        let place = host.now();
-        let wanted = json!({"name": "test_wait", "arguments": {}, "_meta": {"progressToken": "w"}});
-        let id = host.request("tools/call", &wanted);
-        host.notified("notifications/progress", place);
-        host.tell("notifications/cancelled", &json!({"requestId": id}));
-        let text = host.text("test_given_up", &json!({}));
-        assert!(host.answered(id).is_none(), "a cancelled request has no answer");
-        text
-    });
-    assert_eq!(seen, expected);
-}
-
-/// Subscriptions to resources are the same through proto-mcp.
-#[test]
-fn a_host_hears_of_resources_through_proto_mcp() {
-    hears_of_resources("proto");
-}
-
-#[test]
-fn a_host_hears_of_resources_through_grpc() {
-    hears_of_resources("grpc");
-}
-
-fn hears_of_resources(scheme: &'static str) {
-    let [far, sandbox, of_direct] = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
-    for place in [&far, &of_direct] {
-        place.write("carriers.py", include_str!("../hosts/carriers.py"));
-    }
-    let server = Server::start_over(scheme, &far, &["carriers.py"], 0);
-    let direct = front(&of_direct, &["carriers.py"]);
-    let through = front(&sandbox, &["--upstream", &server.url()]);
-    let (updated, text, other) = ("notifications/resources/updated", "test://text", "test://other");
-    let [seen, expected] = [&through, &direct].map(|host| {
-        let place = host.now();
-        let ask = |method: &str, uri: &str| assert_eq!(host.ask(method, &json!({"uri": uri})), json!({}), "{method}");
-        let touch = |uris: [&str; 2]| uris.map(|uri| assert_eq!(host.text("touch", &json!({"uri": uri})), "touched"));
-        ask("resources/subscribe", text);
-        touch([other, text]);
-        host.notified(updated, place);
-        ask("resources/unsubscribe", text);
-        ask("resources/subscribe", other);
-        touch([text, other]);
-        host.wait_for("the last update", place, |message| message.value["params"]["uri"] == other);
-        let told = host.notifications(updated, place).into_iter();
-        let mut told = told.map(|message| message.value["params"]["uri"].clone()).collect::<Vec<_>>();
-        // Over gRPC a client may hear twice of one change while its subscriptions change.
-        told.dedup();
-        told
-    });
-    assert_eq!(expected, [json!(text), json!(other)]);
-    assert_eq!(seen, expected);
-}
-
 /// A save at the server changes the tools of a host.
 #[test]
 fn a_host_hears_of_lists_through_grpc() {
@@ -292,7 +165,7 @@ fn a_log_with_many_values_passes_through_proto_mcp() {
     for place in [&far, &of_direct] {
         place.write("many.py", MANY_VALUES);
     }
-    let server = Server::start_in(&far, &["many.py"], 0, &[]);
+    let server = Server::start_over("proto", &far, &["many.py"], 0);
     let direct = front(&of_direct, &["many.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let values = |log: &Value| match &log["params"]["data"] {

@@ -40,21 +40,35 @@ fn steps() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn the_table_of_losses_is_what_a_host_misses() {
-    let [far, near] = [Sandbox::new(), Sandbox::new()];
-    far.write("rich.py", RICH);
+    let near = Sandbox::new();
     near.write("rich.py", RICH);
     let python = peers().join("py/bin/python");
     let server = ["--", python.to_str().unwrap(), "rich.py"];
-    let url = Server::start_in(&far, &server, 0, &[]);
     let script = Value::from(steps().into_iter().map(|(_, step)| step).collect::<Vec<_>>()).to_string();
     // A further pmcp in between, so that proto-mcp is the only difference.
     let json = [&["run", "--", pmcp().to_str().unwrap(), "run"], &server[..]].concat();
     let directly = official("script.py", &script, &near, &json);
-    let through = official("script.py", &script, &near, &["run", "--upstream", &url.url()]);
+    let [rows, websocket, grpc] = ["proto", "ws", "grpc"].map(|scheme| {
+        let far = Sandbox::new();
+        far.write("rich.py", RICH);
+        let served = Server::start_over(scheme, &far, &server, 0);
+        rows(&directly, &official("script.py", &script, &near, &["run", "--upstream", &served.url()]))
+    });
+    assert_eq!(websocket, rows, "WebSocket and TCP");
+    assert_eq!(grpc, rows, "gRPC and TCP");
+    let table = format!("\n| of | member | directly | through proto-mcp |\n|---|---|---|---|\n{}\n", rows.concat());
+    let path = root().join("docs/proto-mcp.md");
+    let document = fs::read_to_string(&path).expect("the page is there");
+    let (before, rest) = document.split_once(BEGIN).expect("the table has a beginning");
+    let (_, after) = rest.split_once(END).expect("the table has an end");
+    assert_committed(path, format!("{before}{BEGIN}{table}{END}{after}"), "UPDATE_LOSSES");
+}
 
+/// A row for each difference of two visits.
+fn rows(directly: &Value, through: &Value) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for (index, (method, step)) in steps().into_iter().enumerate() {
-        let [directly, through] = [&directly, &through].map(|seen| seen.get(index).map(comparable));
+        let [directly, through] = [directly, through].map(|seen| seen.get(index).map(comparable));
         assert!(directly.as_ref().is_some_and(|seen| seen.get("error").is_none()), "{step}: {directly:?}");
         let mut found = Vec::new();
         differences("", directly.as_ref(), through.as_ref(), &mut found);
@@ -65,12 +79,7 @@ fn the_table_of_losses_is_what_a_host_misses() {
             }
         }
     }
-    let table = format!("\n| of | member | directly | through proto-mcp |\n|---|---|---|---|\n{}\n", rows.concat());
-    let path = root().join("docs/proto-mcp.md");
-    let document = fs::read_to_string(&path).expect("the page is there");
-    let (before, rest) = document.split_once(BEGIN).expect("the table has a beginning");
-    let (_, after) = rest.split_once(END).expect("the table has an end");
-    assert_committed(path, format!("{before}{BEGIN}{table}{END}{after}"), "UPDATE_LOSSES");
+    rows
 }
 
 /// The given value without what has its own page (schemas) and its own words (texts of errors); lists in one order.
