@@ -71,6 +71,8 @@ pub use protomcp_server::{
 pub use protomcp_skills::{SkillTree, Skills};
 pub use protomcp_transport::{Transport, TransportError, stdio};
 #[cfg(feature = "typed")]
-pub use protomcp_typed::{Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars};
+pub use protomcp_typed::{
+    Json, JsonSchema, Prompt, Registry, Resource, TaskError, Template, Tool, ToolError, schemars,
+};
 #[cfg(feature = "websocket")]
 pub use protomcp_websocket::WebSockets;
