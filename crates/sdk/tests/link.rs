@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest,
     ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, MiddlewareInterceptRequest, Msg,
-    ReadResourceRequest, TaskResultRequest, TaskStatusRequest, ToolDefinition,
+    ReadResourceRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse, ToolDefinition,
 };
 use protomcp_link::{Config as LinkConfig, Event, Link, Options};
 use protomcp_sdk::{Config, Middleware, Verdict};
-use protomcp_server::{Context, InputRequests, TaskOptions};
+use protomcp_server::{AskError, Context, InputRequests, TaskOptions};
 use protomcp_testing::{in_time, patience};
-use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolChange, ToolSelection};
+use protomcp_typed::{Prompt, Registry, Resource, TaskError, Tool, ToolChange, ToolSelection};
 use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -56,6 +56,20 @@ impl Bridge {
             }
         };
         in_time(next).await.expect("the event comes")
+    }
+
+    /// The state of a task after its end.
+    async fn ended(&self, task: &str) -> TaskStatusResponse {
+        let ended = async {
+            loop {
+                let request = TaskStatusRequest { task_id: task.to_owned() };
+                let status: TaskStatusResponse = self.link.call(request, patience()).await.expect("it is answered");
+                if status.state != "running" {
+                    return status;
+                }
+            }
+        };
+        in_time(ended).await.expect("it ends")
     }
 
     async fn call(&self, name: &str, arguments: &'static str) -> CallToolResponse {
@@ -218,19 +232,30 @@ async fn a_call_can_continue_as_a_task() {
     let bridge = Bridge::open(&registry, &[]).await;
     assert!(bridge.tools[0].task_required);
     let CallAnswer::Task(task) = call(bridge.link.clone(), "long", "{}").await else { panic!("no task") };
-    let state = in_time(async {
-        loop {
-            let request = TaskStatusRequest { task_id: task.task_id.clone() };
-            let status = bridge.link.call(request, patience()).await.expect("it is answered");
-            if status.state != "running" {
-                return status.state;
-            }
-        }
-    });
-    assert_eq!(state.await.expect("it ends"), "completed");
+    assert_eq!(bridge.ended(&task.task_id).await.state, "completed");
     let request = TaskResultRequest { task_id: task.task_id };
     let response: CallToolResponse = bridge.link.call(request, patience()).await.expect("it has a result");
     assert_eq!(text(&response), r#"[{"type":"text","text":"result"}]"#);
+}
+
+/// In the text of the failure, and in its code for programs.
+#[tokio::test]
+async fn a_failure_keeps_its_kind() {
+    let lost = async || Err::<(), _>(TaskError::new("the machine has gone"));
+    let registry = registry([
+        Tool::new("ask", "Asks").handler(async || Err::<(), _>(AskError::NoSession)),
+        Tool::new("call", "Fails as a call").handler(lost),
+        Tool::new("task", "Fails as a task").handler(lost).task(TaskSupport::Optional),
+    ]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    let asked = bridge.call("ask", "{}").await;
+    assert_eq!((asked.is_error, asked.error.expect("details").error_code.as_str()), (true, "QUESTION_FAILED"));
+    let called = bridge.call("call", "{}").await;
+    assert!(called.is_error && text(&called).contains("the machine has gone"), "{called:?}");
+    assert_eq!(called.error.map(|error| error.error_code).unwrap_or_default(), "", "it is the failure of a tool");
+    let CallAnswer::Task(task) = call(bridge.link.clone(), "task", "{}").await else { panic!("no task") };
+    let ended = bridge.ended(&task.task_id).await;
+    assert_eq!((ended.state.as_str(), ended.message.as_str()), ("failed", "the machine has gone"));
 }
 
 #[tokio::test]
