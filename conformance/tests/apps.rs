@@ -13,6 +13,8 @@ use protomcp_conformance::{Host, Sandbox, Web, peers, sdk_example};
 use protomcp_http::{Config, Listener, Routes, StreamableHttp};
 use serde_json::{Value, json};
 
+use crate::playground::{browser, opened, seen_by};
+
 /// A host page that waits for its server.
 struct Visitor {
     process: Child,
@@ -94,17 +96,10 @@ async fn an_app_of_the_library_is_used_in_the_playground() {
     let seen = tokio::task::spawn_blocking(move || {
         let sandbox = Sandbox::new();
         let launch = sandbox.pmcp(&["playground", &server, "--port", "0"]);
-        let web = Web::launch_until(sandbox, launch, "in the playground");
-        let log = web.process().stderr();
-        let url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL");
-        let visit = concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/app.mjs");
-        let mut node = Command::new("node");
-        let output = node.args([visit, url]).env("BROWSER", peers().join("browser/node_modules")).output();
-        let output = output.expect("node is installed by scripts/setup");
-        let said = String::from_utf8_lossy(&output.stderr);
-        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{said}{}", web.process().stderr()))
+        let (web, url) = opened(sandbox, launch);
+        seen_by(browser("app.mjs").arg(url), &web)
     });
-    let seen = seen.await.expect("it ends");
+    let seen: Value = serde_json::from_str(&seen.await.expect("it ends")).expect("one JSON object");
     assert_eq!(seen["shown"], json!(["Ulm, day 0: 21 °C", "Ulm, day 1: 20 °C"]), "{seen}");
     assert_eq!(seen["bars"], json!([63, 60]), "three pixels for each degree");
 }

@@ -4,7 +4,9 @@ mod limits;
 
 use std::process::Command;
 
-use protomcp_conformance::{Sandbox, Web, peers, pmcp, root};
+use protomcp_conformance::{Launch, Sandbox, Web, peers, pmcp, root};
+
+use crate::visit::host;
 
 /// The playground of a tool file, and the URL of its page.
 fn playground(fixture: &str, sdk: &str) -> (Web, String) {
@@ -12,25 +14,44 @@ fn playground(fixture: &str, sdk: &str) -> (Web, String) {
     let file = sandbox.copy(fixture);
     let name = file.file_name().expect("a fixture is a file").to_string_lossy().into_owned();
     let launch = sandbox.pmcp(&["playground", &name, "--port", "0", "--sdk", sdk]);
+    opened(sandbox, launch)
+}
+
+/// A playground, and the URL of its page.
+pub(crate) fn opened(sandbox: Sandbox, launch: Launch) -> (Web, String) {
     let web = Web::launch_until(sandbox, launch, "in the playground");
     let log = web.process().stderr();
     let url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL").to_owned();
     (web, url)
 }
 
+/// A script that opens pages in a browser.
+pub(crate) fn browser(script: &str) -> Command {
+    let mut node = Command::new("node");
+    node.arg(host("playground").join(script)).env("BROWSER", peers().join("browser/node_modules"));
+    node
+}
+
+/// The output of a program that uses a playground.
+#[track_caller]
+pub(crate) fn seen_by(program: &mut Command, web: &Web) -> String {
+    let output = program.output().expect("the program is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    seen
+}
+
+/// Sends the token of the page with all requests.
+fn carry_token(web: &mut Web, url: &str) {
+    let (_, token) = url.split_once("#token=").expect("the token is in the fragment");
+    web.carry("authorization", &format!("Bearer {token}"));
+}
+
 /// Item 98.
 #[test]
 fn every_part_of_the_page_works_in_a_browser() {
     let (web, url) = playground("sdk/playground.py", "bundled");
-    let output = Command::new("node")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/visit.mjs"))
-        .arg(&url)
-        .arg(web.sandbox().path("playground.py"))
-        .env("BROWSER", peers().join("browser/node_modules"))
-        .output()
-        .expect("node is installed by scripts/setup");
-    let seen = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    let seen = seen_by(browser("visit.mjs").arg(&url).arg(web.sandbox().path("playground.py")), &web);
     assert_eq!(seen.lines().count(), 20, "{seen}");
 }
 
@@ -41,17 +62,8 @@ fn a_person_answers_all_that_is_asked_in_a_browser() {
     sandbox.copy("playground/pages.py");
     let launch = sandbox.pmcp(&["playground", "pages.py", "--port", "0"]);
     let launch = launch.env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
-    let pages = Web::launch_until(sandbox, launch, "in the playground");
-    let log = pages.process().stderr();
-    let pages_url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL");
-    let output = Command::new("node")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/more.mjs"))
-        .args([url.as_str(), pages_url])
-        .env("BROWSER", peers().join("browser/node_modules"))
-        .output()
-        .expect("node is installed by scripts/setup");
-    let seen = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    let (_pages, pages_url) = opened(sandbox, launch);
+    let seen = seen_by(browser("more.mjs").args([url, pages_url]), &web);
     assert_eq!(seen.lines().count(), 15, "{seen}");
 }
 
@@ -61,20 +73,9 @@ fn the_page_is_compared_with_the_official_inspector() {
     let sandbox = Sandbox::new();
     let file = sandbox.copy("sdk/playground.py");
     let script = "inspector/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
-    let output = Command::new("node")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/compare.mjs"))
-        .arg(&url)
-        .arg(pmcp())
-        .arg("run")
-        .arg(file)
-        .args(["--sdk", "bundled"])
-        .env("BROWSER", peers().join("browser/node_modules"))
-        .env("INSPECTOR", peers().join(script))
-        .env("HOME", sandbox.path("."))
-        .output()
-        .expect("node is installed by scripts/setup");
-    let seen = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    let mut compare = browser("compare.mjs");
+    compare.arg(&url).arg(pmcp()).arg("run").arg(file).args(["--sdk", "bundled"]);
+    let seen = seen_by(compare.env("INSPECTOR", peers().join(script)).env("HOME", sandbox.path(".")), &web);
     assert_eq!(seen.lines().count(), 10, "{seen}");
     let page = std::fs::read_to_string(root().join("docs/how-to/playground.md")).expect("the page is in the book");
     for row in seen.lines() {
@@ -107,12 +108,10 @@ fn a_server_with_another_sdk_has_a_page() {
     sandbox.copy("dev/server.py");
     let launch = sandbox.pmcp(&["playground", "server.py", "--port", "0"]);
     let launch = launch.env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
-    let mut web = Web::launch_until(sandbox, launch, "in the playground");
+    let (mut web, url) = opened(sandbox, launch);
     let log = web.process().stderr();
     assert!(log.contains("server.py is an MCP server with another SDK"), "{log}");
-    let (_, rest) = log.split_once("#token=").expect("it prints the URL");
-    let token = rest.split_whitespace().next().expect("the URL ends with its token");
-    web.carry("authorization", &format!("Bearer {token}"));
+    carry_token(&mut web, &url);
     let called = web.send("POST", "/api/call", &[], r#"{"name": "work", "args": {"id": 7, "ms": 0}}"#);
     assert!(called.status == 200 && called.body.contains("7 v0"), "{}", called.body);
     assert_eq!(web.send("POST", "/api/reload", &[], "").status, 200);
@@ -167,13 +166,9 @@ fn a_request_without_the_token_gets_nothing() {
 fn a_program_uses_the_requests_and_follows_the_events() {
     let (web, url) = playground("sdk/playground.py", "bundled");
     let (origin, token) = url.split_once("/#token=").expect("the token is in the fragment");
-    let output = Command::new(peers().join("mcp/bin/python"))
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/routes.py"))
-        .args([origin, token, &web.process().pid().to_string()])
-        .output()
-        .expect("Python is installed by scripts/setup");
-    let seen = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    let mut routes = Command::new(peers().join("mcp/bin/python"));
+    routes.arg(host("playground/routes.py")).args([origin, token, &web.process().pid().to_string()]);
+    let seen = seen_by(&mut routes, &web);
     assert_eq!(seen.lines().count(), 10, "{seen}");
     assert!(web.process().exit().success(), "{}", web.process().stderr());
 }
@@ -205,11 +200,8 @@ fn a_command_and_a_url_have_a_page() {
         let sandbox = Sandbox::new();
         sandbox.copy("dev/server.py");
         let launch = sandbox.pmcp(&[["playground", "--port", "0"], target].concat());
-        let mut web = Web::launch_until(sandbox, launch, "in the playground");
-        let log = web.process().stderr();
-        let (_, rest) = log.split_once("#token=").expect("it prints the URL");
-        let token = rest.split_whitespace().next().expect("the URL ends with its token");
-        web.carry("authorization", &format!("Bearer {token}"));
+        let (mut web, url) = opened(sandbox, launch);
+        carry_token(&mut web, &url);
         let tools = web.send("GET", "/api/tools", &[], "");
         assert!(tools.status == 200 && tools.body.contains("\"name\""), "{target:?}: {}", tools.body);
         let trace = web.send("GET", "/api/trace", &[], "").body;
@@ -221,8 +213,7 @@ fn a_command_and_a_url_have_a_page() {
 #[test]
 fn messages_are_exported_without_their_secrets() {
     let (mut web, url) = playground("py/basics.py", "installed");
-    let token = url.split_once("#token=").expect("the token is in the fragment").1;
-    web.carry("authorization", &format!("Bearer {token}"));
+    carry_token(&mut web, &url);
     let call =
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"sesame!!"}}}"#;
     let entries = format!(r#"[{{"at":5,"from":"client","message":{call}}}]"#);
@@ -242,8 +233,7 @@ fn messages_are_exported_without_their_secrets() {
 #[test]
 fn tools_are_shown_as_a_host_sees_them() {
     let (mut web, url) = playground("py/basics.py", "installed");
-    let token = url.split_once("#token=").expect("the token is in the fragment").1;
-    web.carry("authorization", &format!("Bearer {token}"));
+    carry_token(&mut web, &url);
     let hosts = web.send("GET", "/api/hosts", &[], "").json();
     let hosts = hosts.as_array().expect("a list");
     assert!(hosts.iter().any(|host| host["id"] == "cursor" && host["label"] == "Cursor"), "{hosts:?}");

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use protomcp_conformance::{Sandbox, Web, peers};
+use protomcp_conformance::Sandbox;
 use serde_json::{Value, json};
+
+use super::{browser, opened, seen_by};
 
 /// A server that pages of any origin may use. Returns its origin and the number of its requests.
 fn origin() -> (String, Arc<AtomicUsize>) {
@@ -49,18 +50,8 @@ fn an_app_is_limited_to_its_declarations() {
     sandbox.copy("playground/limits.py");
     let launch = sandbox.pmcp(&["playground", "limits.py", "--port", "0", "--sdk", "bundled"]);
     let launch = launch.env("CONNECT_ORIGIN", &connect).env("LOAD_ORIGIN", &load);
-    let web = Web::launch_until(sandbox, launch, "in the playground");
-    let log = web.process().stderr();
-    let url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL");
-    let output = Command::new("node")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/limits.mjs"))
-        .arg(url)
-        .env("BROWSER", peers().join("browser/node_modules"))
-        .output()
-        .expect("node is installed by scripts/setup");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let seen: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}{}", web.process().stderr()));
+    let (web, url) = opened(sandbox, launch);
+    let seen: Value = serde_json::from_str(&seen_by(browser("limits.mjs").arg(url), &web)).expect("one JSON object");
 
     let blocked = json!({"fetch": "blocked", "image": "blocked", "script": "blocked"});
     let violations = json!(["connect-src", "img-src", "script-src-elem"]);
@@ -73,8 +64,7 @@ fn an_app_is_limited_to_its_declarations() {
             "features": ["geolocation"],
             "sandbox": {"csp": csp, "permissions": {"geolocation": {}}},
             "violations": violations,
-        }),
-        "{said}"
+        })
     );
     assert_eq!(
         seen["declares_nothing"],
@@ -84,8 +74,7 @@ fn an_app_is_limited_to_its_declarations() {
             "features": [],
             "sandbox": {"csp": {}, "permissions": {}},
             "violations": violations,
-        }),
-        "{said}"
+        })
     );
     assert_eq!((connections.load(Ordering::SeqCst), loads.load(Ordering::SeqCst)), (1, 2));
 }
