@@ -1,5 +1,6 @@
 //! One HTTP/2 connection, as a service of tonic.
 
+use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -7,13 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::header::CONTENT_TYPE;
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tonic::body::Body;
+use tonic::{Code, Status};
 use tower_service::Service;
 
 use crate::client::byte_stream::ByteStream;
@@ -57,16 +60,48 @@ impl Channel {
 
 impl Service<Request<Body>> for Channel {
     type Response = Response<Incoming>;
-    type Error = hyper::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, hyper::Error>> + Send>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
-        self.sender.poll_ready(cx)
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.sender.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.sender.send_request(request))
+        let sent = self.sender.send_request(request);
+        Box::pin(async move {
+            let response = sent.await?;
+            match refused(&response) {
+                Some(status) => Err(status.into()),
+                None => Ok(response),
+            }
+        })
     }
+}
+
+/// A `hyper::Error`, or the [`Status`] of an answer that is not of gRPC.
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The status of an answer from a server, or a proxy, that does not speak gRPC: its status of HTTP says why ("HTTP to gRPC
+/// Status Code Mapping" of gRPC).
+fn refused<B>(response: &Response<B>) -> Option<Status> {
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")) {
+        return None;
+    }
+    let code = match response.status() {
+        StatusCode::BAD_REQUEST => Code::Internal,
+        StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+        StatusCode::FORBIDDEN => Code::PermissionDenied,
+        StatusCode::NOT_FOUND => Code::Unimplemented,
+        StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT => Code::Unavailable,
+        _ => Code::Unknown,
+    };
+    let http = response.status().as_u16();
+    Some(Status::new(code, format!("the address answers with the HTTP status {http} and without gRPC")))
 }
 
 /// The interval of pings, by which a silent connection is noticed.

@@ -9,11 +9,13 @@ use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use protomcp_bufmcp::TcpServer;
+use protomcp_bufmcp::message::ErrorResponse;
+use protomcp_bufmcp::{Fault, TcpServer, code};
 use tokio::io::{WriteHalf, duplex};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
+use tonic::Code;
 
 use super::*;
 
@@ -35,11 +37,17 @@ struct Scene {
     is_silent: AtomicBool,
     /// The resource `a:b` is not there.
     is_gone: AtomicBool,
+    /// The status of HTTP that each request is answered with, without gRPC.
+    refuses: Option<u16>,
 }
 
 impl Scene {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::open())
+    }
+
+    fn open() -> Self {
+        Self {
             connections: AtomicUsize::new(0),
             release: Semaphore::new(0),
             waiting: Semaphore::new(0),
@@ -49,7 +57,8 @@ impl Scene {
             listens: AtomicUsize::new(0),
             is_silent: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),
-        })
+            refuses: None,
+        }
     }
 
     /// Serves this scene; returns a carrier to it, and its first connection.
@@ -104,6 +113,10 @@ async fn answer(
     let mut response = Response::builder().header("content-type", "application/grpc").body(body).unwrap();
     if is_stream && !has_run {
         response.headers_mut().insert("grpc-status", status);
+    }
+    if let Some(status) = scene.refuses {
+        *response.status_mut() = status.try_into().unwrap();
+        response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
     }
     response
 }
@@ -320,5 +333,32 @@ async fn a_server_that_refuses_its_log_is_asked_once() {
     for _ in 0..2 {
         carrier.hear_logs(channel.clone(), &call, &heard).await;
         assert_eq!(scene.listens.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// The error of proto-mcp, with the status of gRPC that stands for each status of HTTP.
+#[tokio::test]
+async fn an_answer_without_grpc_says_the_status_of_http() {
+    let cases = [
+        (200, code::INTERNAL_ERROR, Code::Unknown),
+        (400, code::INTERNAL_ERROR, Code::Internal),
+        (401, code::UNAUTHENTICATED, Code::Unauthenticated),
+        (403, code::PERMISSION_DENIED, Code::PermissionDenied),
+        (404, code::METHOD_NOT_FOUND, Code::Unimplemented),
+        (429, code::OVERLOADED, Code::Unavailable),
+        (500, code::INTERNAL_ERROR, Code::Unknown),
+        (502, code::OVERLOADED, Code::Unavailable),
+        (503, code::OVERLOADED, Code::Unavailable),
+        (504, code::OVERLOADED, Code::Unavailable),
+    ];
+    for (http, code, status) in cases {
+        let scene = Arc::new(Scene { refuses: Some(http), ..Scene::open() });
+        let mut conversation = Conversation::with(&scene).await;
+        conversation.send(2, b"quick").await;
+        let error = ErrorResponse::decode(conversation.message().await.body).unwrap();
+        let fault = Fault::from(error);
+        assert_eq!((fault.code, &fault.data["grpc_status"]), (code, &f64::from(i32::from(status)).into()), "{http}");
+        assert_eq!(fault.message, format!("the address answers with the HTTP status {http} and without gRPC"));
+        conversation.end().await;
     }
 }
