@@ -4,6 +4,8 @@
 //! caller's task and never blocks the link.
 
 use protomcp_codec::{Field, Limits, Raw};
+#[cfg(feature = "driver")]
+use protomcp_envelope::CreateTaskResponse;
 use protomcp_envelope::{CallToolResponse, Msg};
 
 use crate::error::CallError;
@@ -27,10 +29,13 @@ impl Answer {
         Self { message: Msg::CallResult(rest), payloads }
     }
 
-    /// True if the call continues as a task, so that this is not its result.
+    /// The task as which the call continues, so that this is not its result.
     #[cfg(feature = "driver")]
-    pub(crate) fn is_task(&self) -> bool {
-        matches!(self.message, Msg::CreateTask(_))
+    pub(crate) fn task(&self) -> Option<&CreateTaskResponse> {
+        match &self.message {
+            Msg::CreateTask(task) => Some(task),
+            _ => None,
+        }
     }
 
     /// The bytes that [`finish`](Self::finish) will inflate to, as announced; 0 when nothing is compressed, and

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Raw};
 use protomcp_envelope::{
-    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, Ping, ReloadRequest, Rpc, message_name,
+    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, MiddlewareInterceptRequest, Msg, Ping, ReloadRequest,
+    Rpc, TaskCancelRequest, message_name,
 };
 
 use crate::answer::Answer;
@@ -109,16 +110,21 @@ impl Connection {
         let name = message_name(request);
         let request_id = call.to_string();
         let mut reports = false;
-        if let Msg::CallTool(CallToolRequest { progress_token, .. }) = request
-            && !progress_token.is_empty()
-        {
-            // A caller asks for progress with any token; on the wire the token is the id of the call.
-            progress_token.clone_from(&request_id);
-            reports = true;
-        }
+        let is_interruptible = match request {
+            Msg::CallTool(CallToolRequest { progress_token, .. }) => {
+                if !progress_token.is_empty() {
+                    // A caller asks for progress with any token; on the wire the token is the id of the call.
+                    progress_token.clone_from(&request_id);
+                    reports = true;
+                }
+                true
+            }
+            Msg::MiddlewareIntercept(MiddlewareInterceptRequest { phase, .. }) => phase == "before",
+            _ => false,
+        };
         envelope.request_id = request_id;
         self.show(&envelope);
-        let request = Request { name, reports, timeout };
+        let request = Request { name, reports, is_interruptible, timeout };
         let written = if self.is_holding() {
             self.outbox
                 .request_for_later(&envelope)
@@ -142,10 +148,10 @@ impl Connection {
         }
     }
 
-    /// Fails every tool call in flight with [`CallError::Interrupted`] and cancels it at the peer. Calls that wait for
-    /// the end of a handshake are not in flight.
+    /// Fails every tool call in flight, and every middleware before one, with [`CallError::Interrupted`], and cancels the
+    /// calls at the peer. Middleware after a call goes on. Calls that wait for the end of a handshake are not in flight.
     pub fn interrupt(&mut self) {
-        for call in self.pending.named(CallToolRequest::NAME) {
+        for call in self.pending.interruptible() {
             self.cancel(call);
             self.fail(call, CallError::Interrupted);
         }
@@ -162,6 +168,12 @@ impl Connection {
             (Side::Bridge, _) => Turn::Now,
         };
         self.write(turn, id, answer);
+    }
+
+    /// Cancels a task of the process that has no owner; its answer is ignored.
+    pub(crate) fn cancel_task(&mut self, task_id: String) {
+        let id = self.ids.next().to_string();
+        self.reply(&id, TaskCancelRequest { task_id }.into());
     }
 
     /// Works around a process that reads its socket from two threads: list control is answered with frames of length
@@ -309,7 +321,7 @@ impl Connection {
 
     /// The handler that reads the socket itself has answered, or has had enough time.
     fn end_silence(&mut self, now: Instant) {
-        if self.two_readers.is_open() && self.pending.named(CallToolRequest::NAME).is_empty() {
+        if self.two_readers.is_open() && !self.pending.has(CallToolRequest::NAME) {
             self.two_readers.end();
         }
         if !self.is_holding() {

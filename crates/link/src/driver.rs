@@ -228,6 +228,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 self.waiting.remove(&call);
                 self.connection.cancel(call);
             }
+            Command::CancelTask(task_id) => self.connection.cancel_task(task_id),
             Command::Reply { id, message } => self.connection.reply(&id, message),
             Command::WorkAroundTwoReaders => self.connection.work_around_two_readers(now()),
             Command::KeepAlive => self.connection.keep_alive(now()),
@@ -339,12 +340,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 Event::Answer { call, outcome } => {
                     if let Some(Waiting { answer, listeners }) = self.waiting.remove(&call) {
                         if let (Ok(answer), Some(on_task)) = (&outcome, listeners.on_task)
-                            && answer.is_task()
+                            && answer.task().is_some()
                         {
                             on_task();
                         }
-                        // A caller that stopped waiting has sent, or is about to send, a cancellation.
-                        let _gone = answer.send(outcome);
+                        // A caller that stopped waiting has sent, or is about to send, a cancellation of its call.
+                        if let Err(Ok(missed)) = answer.send(outcome)
+                            && let Some(task) = missed.task()
+                        {
+                            self.connection.cancel_task(task.task_id.clone());
+                        }
                     }
                 }
                 Event::Progress { call, progress } => {

@@ -38,6 +38,7 @@ pub(crate) enum Command {
         listeners: Listeners,
     },
     Cancel(CallId),
+    CancelTask(String),
     Reply {
         id: String,
         message: Msg,
@@ -231,9 +232,9 @@ impl Link {
         let for_call = for_call.map(|call| call.to_string()).unwrap_or_default();
         let request = Envelope { for_call, context, ..Envelope::new("", request) };
         let (sender, answer) = oneshot::channel();
-        let mut guard = CancelOnDrop { link: self, call, armed: true };
+        let mut guard = CancelOnDrop { link: self, call, answer, armed: true };
         self.send(Command::Call { call, request, timeout, answer: sender, listeners });
-        let outcome = answer.await;
+        let outcome = (&mut guard.answer).await;
         guard.armed = false;
         let answer = outcome.unwrap_or_else(|_| Err(self.too_late()))?;
         if answer.inflated_size() <= INFLATE_INLINE {
@@ -261,13 +262,24 @@ impl Link {
 struct CancelOnDrop<'a> {
     link: &'a Link,
     call: CallId,
+    answer: oneshot::Receiver<Result<Answer, CallError>>,
     armed: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if self.armed {
-            self.link.send(Command::Cancel(self.call));
+        if !self.armed {
+            return;
+        }
+        self.answer.close();
+        match self.answer.try_recv() {
+            Ok(answer) => {
+                // The call has become a task, and its caller has not seen that.
+                if let Some(task) = answer.iter().find_map(Answer::task) {
+                    self.link.send(Command::CancelTask(task.task_id.clone()));
+                }
+            }
+            Err(_) => self.link.send(Command::Cancel(self.call)),
         }
     }
 }

@@ -101,6 +101,24 @@ impl Kind {
     }
 }
 
+/// True if a message of this name answers a request of its reader, or is a piece of an answer: only then its id is one of
+/// the reader's. A frame whose message is not known has the name `empty`.
+pub(crate) fn may_answer(name: &str) -> bool {
+    name.ends_with("_response")
+        || matches!(
+            name,
+            "call_result"
+                | "create_task"
+                | "tool_list"
+                | "active_tools"
+                | "pong"
+                | "stream_header"
+                | "stream_chunk"
+                | "raw_header"
+                | "empty"
+        )
+}
+
 /// True if this names a request that reads or changes the tool list. `active_tools` answers all of them.
 pub(crate) fn is_list_control(name: &str) -> bool {
     matches!(name, "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch")

@@ -12,6 +12,8 @@ pub(crate) struct Request {
     pub(crate) name: &'static str,
     /// True if the caller asked for progress.
     pub(crate) reports: bool,
+    /// True if [`interrupt`](crate::Connection::interrupt) ends it.
+    pub(crate) is_interruptible: bool,
     pub(crate) timeout: Duration,
 }
 
@@ -40,6 +42,11 @@ impl PendingCalls {
         CallId::from_wire(id).filter(|call| self.calls.contains_key(call))
     }
 
+    /// The same, if it is of this kind.
+    pub(crate) fn find_named(&self, id: &str, name: &str) -> Option<CallId> {
+        self.find(id).filter(|call| self.calls[call].request.name == name)
+    }
+
     /// True if the request is in flight and its caller asked for progress.
     pub(crate) fn reports(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(|pending| pending.request.reports)
@@ -66,10 +73,15 @@ impl PendingCalls {
         self.calls.iter().filter(|(_, pending)| is_kind(pending.request.name)).map(|(call, _)| *call).min()
     }
 
-    /// The requests of a kind, oldest first.
-    pub(crate) fn named(&self, name: &str) -> Vec<CallId> {
-        let named = self.calls.iter().filter(|(_, pending)| pending.request.name == name);
-        let mut calls: Vec<_> = named.map(|(call, _)| *call).collect();
+    /// True if there is a request of this kind.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.calls.values().any(|pending| pending.request.name == name)
+    }
+
+    /// The requests that can be interrupted, oldest first.
+    pub(crate) fn interruptible(&self) -> Vec<CallId> {
+        let found = self.calls.iter().filter(|(_, pending)| pending.request.is_interruptible);
+        let mut calls: Vec<_> = found.map(|(call, _)| *call).collect();
         calls.sort_unstable();
         calls
     }

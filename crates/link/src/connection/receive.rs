@@ -5,7 +5,8 @@ use std::time::Instant;
 use bytes::BytesMut;
 use protomcp_codec::{Frame, Raw};
 use protomcp_envelope::{
-    Envelope, Msg, Pong, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
+    CreateTaskResponse, Envelope, ListToolsRequest, Msg, Pong, ProgressNotification, RegisterMiddlewareRequest,
+    RegisterMiddlewareResponse, Rpc, message_name,
 };
 
 use crate::answer::Answer;
@@ -14,6 +15,7 @@ use crate::connection::Connection;
 use crate::error::{CallError, LinkError};
 use crate::event::{Event, Middleware, Notice, Progress, QuestionFields};
 use crate::handshake::{Outcome, Registration};
+use crate::id::CallId;
 use crate::kind::{Kind, is_list_control};
 
 /// The bytes of a foreign id that are kept for the log.
@@ -63,7 +65,12 @@ impl Connection {
             }
             Kind::Notification => self.handle_notification(message, for_call),
             // An owner may request the list with an ordinary call; then this is its answer.
-            Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
+            Kind::Handshake
+                if matches!(message, Msg::ToolList(_))
+                    && self.pending.find_named(&id, ListToolsRequest::NAME).is_some() =>
+            {
+                self.handle_answer(id, message);
+            }
             Kind::Handshake => self.handle_handshake(now, id, message),
             Kind::Piece => self.handle_piece(id, message),
             Kind::Foreign => self.notice(Notice::Unexpected { kind: message_name(&message) }),
@@ -77,7 +84,16 @@ impl Connection {
             let wanted = |name: &'static str| answers(&message, name);
             if id.is_empty() { self.pending.oldest(wanted) } else { None }
         });
-        let Some(call) = call else { return self.late(id, message_name(&message)) };
+        let Some(call) = call else {
+            let kind = message_name(&message);
+            // The call was given up before the process made a task of it.
+            if let Msg::CreateTask(CreateTaskResponse { task_id }) = message
+                && CallId::from_wire(&id).is_some()
+            {
+                self.cancel_task(task_id);
+            }
+            return self.late(id, kind);
+        };
         let answer = match message {
             Msg::CallResult(rest) => Answer::with_payloads(rest, self.assembler.finish(call)),
             other => Answer::whole(other),

@@ -6,12 +6,15 @@
 use std::collections::HashMap;
 
 use protomcp_codec::{DecodeError, TooLarge, TooLargeKind};
-use protomcp_envelope::GetActiveToolsRequest;
+use protomcp_envelope::{
+    ElicitationResponse, GetActiveToolsRequest, ListRootsResponse, ListToolsRequest, Msg, Pong,
+    RegisterMiddlewareResponse, Rpc, SamplingResponse, ToolError,
+};
 
 use crate::connection::Connection;
 use crate::error::CallError;
 use crate::event::{Event, Notice, QuestionFields};
-use crate::kind::is_list_control;
+use crate::kind::{is_list_control, may_answer};
 
 /// The number of rejected frames of each kind. The set of kinds is fixed.
 #[derive(Debug, Default)]
@@ -56,7 +59,12 @@ impl Connection {
     }
 
     fn refuse(&mut self, id: String, message: &'static str, reason: String, error: CallError) {
-        if let Some(call) = self.pending.find(&id) {
+        let call = match message {
+            "tool_list" => self.pending.find_named(&id, ListToolsRequest::NAME),
+            _ if may_answer(message) => self.pending.find(&id),
+            _ => None,
+        };
+        if let Some(call) = call {
             return self.answer(call, Err(error));
         }
         if let Some(count) = self.refused.count(message) {
@@ -76,8 +84,26 @@ impl Connection {
                 for_call: String::new(),
                 question: QuestionFields::default(),
             });
+        } else if let Some(answer) = refusal(message, &reason) {
+            self.reply(&id, answer);
         }
     }
+}
+
+/// The answer to a refused request of the tool process, which may wait for one.
+fn refusal(message: &str, reason: &str) -> Option<Msg> {
+    let error = format!("the bridge refused the request: {reason}");
+    Some(match message {
+        "sampling_request" => SamplingResponse { error, ..Default::default() }.into(),
+        "elicitation_request" => ElicitationResponse { error, ..Default::default() }.into(),
+        "list_roots_request" => {
+            let error = Some(ToolError { message: error, ..Default::default() });
+            ListRootsResponse { error, ..Default::default() }.into()
+        }
+        "register_middleware" => RegisterMiddlewareResponse { success: false }.into(),
+        "ping" => Pong {}.into(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

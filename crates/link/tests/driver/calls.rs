@@ -67,6 +67,25 @@ async fn a_dropped_call_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_a_dropped_call_has_not_seen_is_cancelled() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    {
+        let mut call = pin!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let id = peer.reads("call_tool").await;
+        peer.says(&id, CreateTaskResponse { task_id: "t".into() }).await;
+        // A later answer says that the driver has delivered the task.
+        let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
+            let id = peer.reads("list_prompts_request").await;
+            peer.says(&id, PromptListResponse::default()).await;
+        });
+        answer.unwrap();
+    }
+    let Some(Msg::TaskCancel(cancel)) = peer.next().await.unwrap().msg else { panic!("the task is cancelled") };
+    assert_eq!(cancel.task_id, "t");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_dropped_immediately_never_reaches_the_process() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use protomcp_codec::{Field, Limits, Raw};
 use protomcp_envelope::{
-    CallToolRequest, CallToolResponse, CreateTaskResponse, PromptListResponse, StreamChunk, StreamHeader,
+    CallToolRequest, CallToolResponse, CreateTaskResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse,
+    PromptListResponse, StreamChunk, StreamHeader,
 };
 use protomcp_link::Config;
 
@@ -176,6 +177,42 @@ fn interrupting_fails_the_tool_calls_in_flight_and_nothing_else() {
     talk.wrote(&["cancel(req-1)[]", "cancel(req-3)[]"]);
     talk.hears("req-2", PromptListResponse::default());
     talk.happened(&["req-2: prompt_list_response"]);
+}
+
+#[test]
+fn interrupting_fails_middleware_before_a_call_alone() {
+    let mut talk = Talk::ready();
+    for phase in ["before", "after"] {
+        talk.request(MiddlewareInterceptRequest { phase: phase.into(), ..Default::default() }, SECOND);
+    }
+    talk.wrote(&["middleware_intercept[req-1]", "middleware_intercept[req-2]"]);
+    talk.connection.interrupt();
+    talk.happened(&["req-1 failed: it was interrupted"]);
+    talk.hears("req-2", MiddlewareInterceptResponse::default());
+    talk.happened(&["req-2: middleware_intercept_response"]);
+    talk.wrote(&[]);
+}
+
+#[test]
+fn a_task_of_a_call_that_was_given_up_is_cancelled() {
+    let mut talk = Talk::ready();
+    let call = talk.call(SECOND);
+    talk.call(MOMENT);
+    talk.wrote(&["call_tool[req-1]", "call_tool[req-2]"]);
+    talk.connection.cancel(call);
+    talk.passes(MOMENT);
+    talk.wrote(&["cancel(req-1)[]", "cancel(req-2)[]"]);
+    talk.happened(&["req-2 failed: timed out after 1ms"]);
+    for (id, cancelled) in [("req-1", "task_cancel[req-3]"), ("req-2", "task_cancel[req-4]")] {
+        talk.hears(id, CreateTaskResponse { task_id: "t".into() });
+        talk.wrote(&[cancelled]);
+        talk.happened(&[&format!("late create_task[{id}]")]);
+    }
+    // The answer is ignored, and so is a task of no call.
+    talk.hears("req-3", result("cancelled"));
+    talk.hears("", CreateTaskResponse { task_id: "t".into() });
+    talk.happened(&["late call_result[req-3]", "late create_task[]"]);
+    talk.wrote(&[]);
 }
 
 #[test]

@@ -301,3 +301,16 @@ fn the_deadline_says_when_to_look_again() {
     talk.hears("", tools(&[]));
     assert_eq!(deadline(&talk.connection), Some(QUIET));
 }
+
+#[test]
+fn a_registration_with_the_id_of_a_call_does_not_end_the_call() {
+    let mut talk = Talk::ready();
+    talk.call(SECOND);
+    talk.wrote(&["call_tool[req-1]"]);
+    talk.hears("req-1", middleware("late"));
+    talk.wrote(&["register_middleware_response[req-1]"]);
+    talk.hears("req-1", tools(&["other"]));
+    talk.happened(&["late middleware late", "listed other"]);
+    talk.hears("req-1", result("done"));
+    talk.happened(&["req-1: result text done"]);
+}

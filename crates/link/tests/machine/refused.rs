@@ -1,10 +1,12 @@
 //! Frames that cannot be taken end what they belong to, immediately, and nothing else.
 
-use protomcp_codec::Limits;
+use bytes::BytesMut;
+use protomcp_codec::{Decoder, Encoder, Frame, Limits};
 use protomcp_envelope::{
-    BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, LogMessage, Msg, PromptListResponse,
-    ReadResourceRequest, ReadResourceResponse, ResourceListResponse, SetAllowedRequest, SetBlockedRequest,
-    ToolListResponse,
+    BatchUpdateRequest, CallToolResponse, DisableToolsRequest, ElicitationRequest, EnableToolsRequest, Envelope,
+    ListRootsRequest, LogMessage, Msg, Ping, PromptListResponse, ReadResourceRequest, ReadResourceResponse,
+    RegisterMiddlewareRequest, ResourceChangedNotification, ResourceListResponse, SamplingRequest, SetAllowedRequest,
+    SetBlockedRequest, ToolListResponse,
 };
 use protomcp_link::Config;
 
@@ -120,4 +122,49 @@ fn repeated_refusals_are_reported_less_and_less_often() {
     ]);
     talk.hears("", LogMessage::default());
     talk.happened(&["told log"]);
+}
+
+/// The id of the request is one of a call of the bridge, too: each side has its own ids.
+#[test]
+fn a_refused_request_is_answered_and_ends_no_call() {
+    let requests: [(Msg, &str); 6] = [
+        (SamplingRequest::default().into(), "sampling_response[req-1]"),
+        (ElicitationRequest::default().into(), "elicitation_response[req-1]"),
+        (ListRootsRequest {}.into(), "list_roots_response[req-1]"),
+        (RegisterMiddlewareRequest::default().into(), "register_middleware_response(refused)[req-1]"),
+        (Ping {}.into(), "pong[req-1]"),
+        (ResourceChangedNotification::default().into(), ""),
+    ];
+    let limits = Limits { max_frame: 1000, ..Limits::default() };
+    for (request, answer) in requests {
+        let mut talk = Talk::ready_with(Config { limits: limits.clone(), ..Config::default() });
+        talk.call(SECOND);
+        talk.wrote(&["call_tool[req-1]"]);
+        let envelope = Envelope { for_call: "x".repeat(2000), ..Envelope::new("req-1", request) };
+        let mut bytes = Vec::new();
+        Encoder::new(Limits::default()).encode_envelope(&envelope, &mut bytes).unwrap();
+        talk.hears_bytes(&bytes);
+        talk.wrote(if answer.is_empty() { &[] } else { std::slice::from_ref(&answer) });
+        let events = talk.events();
+        assert!(events.len() == 1 && events[0].contains("is larger than the limit"), "{events:?}");
+        talk.hears("req-1", result("fine"));
+        talk.happened(&["req-1: result text fine"]);
+    }
+}
+
+#[test]
+fn a_refused_question_says_why() {
+    let mut talk =
+        Talk::ready_with(Config { limits: Limits { max_frame: 1000, ..Limits::default() }, ..Config::default() });
+    talk.hears("q", SamplingRequest { system_prompt: "x".repeat(2000), ..Default::default() });
+    let mut bytes = Vec::new();
+    assert!(talk.connection.poll_transmit(&mut bytes));
+    let frame = Decoder::new(Limits::default()).decode(&mut BytesMut::from(&*bytes));
+    let Ok(Some(Frame::Envelope(Envelope { msg: Some(Msg::SamplingResponse(answer)), .. }))) = frame else {
+        panic!("{frame:?}")
+    };
+    assert_eq!(
+        answer.error,
+        "the bridge refused the request: a sampling_request of 2010 bytes is larger than the limit of 1000"
+    );
 }
