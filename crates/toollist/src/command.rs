@@ -59,7 +59,8 @@ impl<N: Ord> Command<N> {
         Ok(Self { policy, enable, disable })
     }
 
-    fn switch_to(policy: Policy<N>) -> Self {
+    /// Replaces mode and names.
+    pub fn switch_to(policy: Policy<N>) -> Self {
         Self { policy: Some(policy), enable: Vec::new(), disable: Vec::new() }
     }
 }

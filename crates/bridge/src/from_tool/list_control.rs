@@ -1,11 +1,13 @@
 //! Tool list control in the envelopes of the tool process, before and while it is in service.
 
+use std::collections::BTreeSet;
+
 use protomcp_envelope::{
     ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
     SetBlockedRequest, ToolDefinition,
 };
 use protomcp_link::{Event, Link, Middleware, Notice};
-use protomcp_toollist::{Batch, Command, Rejected, ToolList};
+use protomcp_toollist::{Command, Policy, Rejected, ToolList};
 use protomcp_types::ToolName;
 use protomcp_wire::log::LogLine;
 
@@ -19,16 +21,28 @@ pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected
     Some(Ok(match message {
         Msg::EnableTools(EnableToolsRequest { tool_names }) => Command::enable(names(tool_names)),
         Msg::DisableTools(DisableToolsRequest { tool_names }) => Command::disable(names(tool_names)),
-        Msg::SetAllowed(SetAllowedRequest { tool_names }) => Command::set_allowed(names(tool_names)),
-        Msg::SetBlocked(SetBlockedRequest { tool_names }) => Command::set_blocked(names(tool_names)),
+        Msg::SetAllowed(SetAllowedRequest { tool_names }) => {
+            Command::switch_to(policy(tool_names, Policy::Allow).unwrap_or(Policy::Open))
+        }
+        Msg::SetBlocked(SetBlockedRequest { tool_names }) => {
+            Command::switch_to(policy(tool_names, Policy::Block).unwrap_or(Policy::Open))
+        }
         Msg::GetActiveTools(_) => Command::enable(Vec::new()),
         Msg::Batch(BatchUpdateRequest { enable, disable, allow, block }) => {
-            let batch =
-                Batch { enable: names(enable), disable: names(disable), allow: names(allow), block: names(block) };
-            return Some(Command::batch(batch));
+            let policy = match (policy(allow, Policy::Allow), policy(block, Policy::Block)) {
+                (Some(_), Some(_)) => return Some(Err(Rejected::AllowAndBlock)),
+                (allow, block) => allow.or(block),
+            };
+            Command { policy, enable: names(enable), disable: names(disable) }
         }
         _ => return None,
     }))
+}
+
+/// The policy with these names; `None` for an empty list. A list of which all names are ignored is not empty: as an
+/// allowlist it shows no tool.
+fn policy(tool_names: Vec<String>, kind: fn(BTreeSet<ToolName>) -> Policy<ToolName>) -> Option<Policy<ToolName>> {
+    (!tool_names.is_empty()).then(|| kind(names(tool_names).into_iter().collect()))
 }
 
 /// The list change inside a call's result; `None` if there is none.

@@ -1,7 +1,10 @@
-//! A call that changes the list of tools.
+//! Changes of the list of tools.
 
 use protomcp_codec::{Encoder, Limits};
-use protomcp_envelope::{CallToolResponse, Envelope, Msg, ToolListResponse};
+use protomcp_envelope::{
+    ActiveToolsResponse, BatchUpdateRequest, CallToolResponse, Envelope, Msg, SetAllowedRequest, SetBlockedRequest,
+    ToolListResponse,
+};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -33,4 +36,25 @@ async fn the_answer_comes_when_the_list_has_changed() {
     let (listed, _) = host.until(id).await;
     let names: Vec<&Value> = listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert!(names.len() == 301 && !names.contains(&&json!("hidden")), "{} tools: {names:?}", names.len());
+}
+
+/// `set_allowed("".split(","))` allows the tool without a name, and not all tools.
+#[tokio::test]
+async fn an_allowlist_without_a_usable_name_hides_every_tool() {
+    let (_stage, mut tool) = Stage::new(&["a", "b"]).await;
+    let unusable = || vec![String::new(), "x".repeat(1025)];
+    let allow = BatchUpdateRequest { allow: unusable(), ..Default::default() };
+    let contradiction = BatchUpdateRequest { allow: unusable(), block: vec!["a".into()], ..Default::default() };
+    let changes: [(Msg, &[&str]); 6] = [
+        (SetAllowedRequest { tool_names: unusable() }.into(), &[]),
+        (SetAllowedRequest::default().into(), &["a", "b"]),
+        (SetBlockedRequest { tool_names: unusable() }.into(), &["a", "b"]),
+        (contradiction.into(), &["a", "b"]),
+        (allow.into(), &[]),
+        (BatchUpdateRequest { enable: vec!["b".into()], ..Default::default() }.into(), &["b"]),
+    ];
+    for (change, visible) in changes {
+        tool.send("q", change).await;
+        assert_eq!(tool.answer::<ActiveToolsResponse>("q").await.tool_names, visible);
+    }
 }
