@@ -45,7 +45,12 @@ pub(crate) async fn poll_task(
     let failure = loop {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(OFTEN);
-        let status = link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, ANSWER_TIMEOUT).await?;
+        let status = match link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, ANSWER_TIMEOUT).await {
+            Ok(status) => status,
+            // A process that reads one message at a time is busy with another call. The task has its own time.
+            Err(CallError::TimedOut(_) | CallError::Busy(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
         let TaskStatusResponse { state, progress, total, message, .. } = status;
         match state.as_str() {
             "pending" | "running" => {

@@ -6,7 +6,7 @@ use protomcp_envelope::{
     CallToolResponse, CreateTaskResponse, Msg, ProgressNotification, SamplingRequest, SamplingResponse,
     TaskStatusResponse, ToolDefinition,
 };
-use protomcp_testing::JsonPeer;
+use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -224,6 +224,32 @@ async fn a_plain_call_that_becomes_a_task_has_the_time_of_a_call() {
     tool.send(&call, created()).await;
     while host_silent_says(&mut tool).await {}
     assert_eq!(host.text(id).await, "call tool \"slow\" timed out after 400ms");
+}
+
+/// It runs one handler at a time, and another call takes its time.
+#[tokio::test]
+async fn a_task_outlives_a_process_that_answers_no_poll_for_a_while() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.host("{}").await;
+    let clock = StoppedClock::new();
+    let id = host.call("slow").await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let unanswered = polled(&mut tool, &clock).await;
+    clock.advance(Duration::from_secs(30)).await;
+    let poll = polled(&mut tool, &clock).await;
+    assert_ne!(poll, unanswered);
+    tool.send(&poll, TaskStatusResponse { state: "completed".into(), ..Default::default() }).await;
+    fetches(&mut tool, "done at last").await;
+    assert_eq!(host.text(id).await, "done at last");
+}
+
+/// The id of the next poll of the task, which comes after a pause.
+async fn polled(tool: &mut Tool, clock: &StoppedClock) -> String {
+    clock.advance(Duration::from_secs(1)).await;
+    let envelope = tool.request().await;
+    assert!(matches!(&envelope.msg, Some(Msg::TaskStatus(_))), "{envelope:?}");
+    envelope.request_id
 }
 
 /// Answers one poll of the task; `false` once it is to be cancelled.
