@@ -57,7 +57,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("bridge", &[
         "Display for Failure", "Display for Report", "Display for RunError", "const NAMELESS", "const REPEATED",
         "const WHILE_REGISTERING", "const WHILE_TAKING_OVER", "const WITHOUT_UV", "fn before_it_connected",
-        "fn failure", "fn for_clients", "fn line", "fn not_started", "fn others", "fn poll_task", "fn prompt",
+        "fn call_failure", "fn for_clients", "fn line", "fn not_started", "fn others", "fn poll_task", "fn prompt",
         "fn reload_failed", "fn replace", "fn restart_failed", "fn search_for", "fn unanswered", "fn why",
     ]),
     ("bufmcp", &[
@@ -78,14 +78,14 @@ const OWNERS: &[(&str, &[&str])] = &[
         "Display for Failure", "Display for Report", "fn attempt", "fn consequence", "fn lost", "fn merged",
         "fn probe", "fn wait",
     ]),
-    ("grpc", &["fn of_unread"]),
+    ("grpc", &["fn of_unread", "fn refused"]),
     ("http", &[
         "const SLOW_PROBE", "fn answer", "fn check_arguments", "fn get", "fn holder_gone", "fn listen", "fn no_room",
         "fn read", "fn refuse", "fn resume", "fn route",
     ]),
     ("http-client", &["fn accepted", "fn open", "fn resume", "fn session_lost", "fn stream"]),
     ("install", &["fn error"]),
-    ("link", &["fn handle_too_large"]),
+    ("link", &["fn handle_too_large", "fn refusal"]),
     ("listener", &["const REPLY_TO_PLAIN_TEXT", "fn error_at", "fn line"]),
     ("oauth", &[
         "Display for SignInNotice", "fn advance", "fn answer", "fn authentication", "fn challenge",

@@ -22,7 +22,7 @@ use crate::catalog::arguments::{Admitted, ArgumentPolicy};
 use crate::catalog::tool::Tool;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
-use crate::diagnostics::setting::{Setting, SettingNames};
+use crate::diagnostics::setting::SettingNames;
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Caller;
 use crate::dispatcher::permit::Permit;
@@ -32,7 +32,6 @@ use crate::metrics::Metrics;
 use crate::process::deadline::Deadline;
 use crate::process::middleware::{MiddlewareChain, Target};
 use crate::process::request_context;
-use crate::process::tool_process::{StopReason, ToolProcess};
 
 /// The default terms of tasks, unless clients request others.
 pub(crate) const TASK_TERMS: TaskOptions =
@@ -81,9 +80,6 @@ impl Calls {
         permit.mark_called(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time, context, matches };
         let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
-        if matches!(answer, Err(Failure::Crashed { .. })) {
-            self.dispatcher.lose(process.generation());
-        }
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.mark_answered();
         }
@@ -98,7 +94,9 @@ impl Calls {
             let polled = tokio::time::timeout(time.remaining(), polled).await;
             answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
                 Ok(response) => Ok(CallAnswer::Result(response)),
-                Err(Ended::Link(error)) => Err(Box::pin(failure(name, error, &process, context)).await),
+                Err(Ended::Link(error)) => {
+                    Err(Box::pin(process.call_failure(name, error, &context.caller().owner)).await)
+                }
                 Err(Ended::Task(failure)) => Err(failure),
             };
         }
@@ -107,8 +105,11 @@ impl Calls {
             CallAnswer::Task(_) => unreachable!("it has been polled to its result"),
         };
         if !chain.is_empty() {
-            let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: name, time: &time, context };
-            Box::pin(chain.after(target, &arguments_json, &mut response)).await;
+            permit.mark_intercepted();
+            let target = Target { process: &process, call: permit.call(), tool: name, time: &time, context };
+            if Box::pin(chain.after(target, &arguments_json, &mut response)).await {
+                permit.mark_answered();
+            }
         }
         Ok(self.finish(tool, response, &permit, session).await)
     }
@@ -122,14 +123,10 @@ impl Calls {
         listener: Option<OnProgress>,
     ) -> Result<CallAnswer, Failure> {
         let Turn { permit, chain, time, context, mut matches } = turn;
-        let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
+        let (process, mut left) = (permit.process(), time.total());
         if !chain.is_empty() {
-            let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: &call.name, time, context };
-            let rewritten = Box::pin(chain.before(target, arguments_json.clone())).await;
-            let rewritten = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
-                (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
-                _ => failure,
-            })?;
+            let target = Target { process, call: permit.call(), tool: &call.name, time, context };
+            let rewritten = Box::pin(chain.before(target, arguments_json.clone())).await?;
             matches &= rewritten == *arguments_json;
             *arguments_json = rewritten;
             left = time.remaining();
@@ -151,10 +148,10 @@ impl Calls {
         if let Some(listener) = listener {
             options = options.on_progress(move |progress| listener(progress));
         }
-        match link.call_tool(request, left, options).await {
+        match process.link().call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
-            Err(error) => Err(Box::pin(failure(&call.name, error, process, context)).await),
+            Err(error) => Err(Box::pin(process.call_failure(&call.name, error, &context.caller().owner)).await),
         }
     }
 
@@ -199,31 +196,4 @@ struct Turn<'a> {
     context: &'a Context,
     /// The arguments match the input schema of the tool.
     matches: bool,
-}
-
-async fn failure(tool: &str, error: CallError, process: &ToolProcess, context: &Context) -> Failure {
-    let tool = tool.to_owned();
-    match error {
-        CallError::TimedOut(after) => Failure::TimedOut { tool, after },
-        CallError::Interrupted => Failure::Interrupted { tool },
-        CallError::Closed(closed) => match process.stop_reason() {
-            Some(StopReason::Reload) => Failure::Interrupted { tool },
-            Some(StopReason::Shutdown) => Failure::ShuttingDown,
-            None => {
-                let known = process.end_for(&context.caller().owner).await;
-                let how = known.unwrap_or_else(|| format!("the tool process broke its link: {closed}"));
-                Failure::Crashed { tool, how }
-            }
-        },
-        CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
-        CallError::TooManyEntries { .. } => Failure::TooLarge { tool, why: error.to_string(), setting: None },
-        CallError::AnswerTooLarge { is_of_frame: true, .. } => {
-            Failure::TooLarge { tool, why: error.to_string(), setting: Some(Setting::MaxFrame) }
-        }
-        _ if error.exceeds_result_limit() => {
-            Failure::TooLarge { tool, why: error.to_string(), setting: Some(Setting::MaxResult) }
-        }
-        CallError::RequestTooLarge { .. } => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
-        other => Failure::Unusable { tool, why: other.to_string() },
-    }
 }

@@ -115,12 +115,7 @@ impl Dispatcher {
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            // The process has ended, and the core has not noticed yet: the call waits for the next one.
-            if let Serving::This(process) = &*self.serving.borrow()
-                && process.link().is_closed()
-            {
-                state.scheduler.lose(process.generation());
-            }
+            self.lose_ended(&mut state);
             let owners = state.scheduler.owners();
             let entry = state.scheduler.enter(&caller.key.clone(), (caller, waiter));
             if state.scheduler.owners() > owners {
@@ -208,11 +203,6 @@ impl Dispatcher {
         let mut state = self.lock();
         state.scheduler.hold();
         state.notify_next_questions();
-    }
-
-    /// A call has seen the end of this process, perhaps before the core: no other call goes there.
-    pub(crate) fn lose(&self, generation: Generation) {
-        self.lock().scheduler.lose(generation);
     }
 
     /// Adds a process; calls do not go there yet.
@@ -410,9 +400,20 @@ impl Dispatcher {
         self.grant(state);
     }
 
+    /// Holds calls if the process that they go to has ended, which the core may not have noticed yet: they wait for the
+    /// next one.
+    fn lose_ended(&self, state: &mut State) {
+        if let Serving::This(process) = &*self.serving.borrow()
+            && process.link().is_closed()
+        {
+            state.scheduler.lose(process.generation());
+        }
+    }
+
     /// Wakes the calls whose turn it is. A permit without a receiver is released by its drop, which needs the lock,
     /// so the waiters are woken after it is released.
     fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        self.lose_ended(&mut state);
         let mut woken = Vec::new();
         while let Some((generation, (caller, waiter))) = state.scheduler.grant() {
             let permit = self.permit(&mut state, generation, caller);

@@ -1,5 +1,6 @@
 //! One registered tool process, as the rest of the bridge sees it.
 
+mod call_failure;
 pub(crate) mod deadline;
 pub(crate) mod file_system;
 pub(crate) mod middleware;

@@ -83,6 +83,8 @@ pub(crate) enum Failure {
     Middleware {
         middleware: String,
         why: String,
+        /// It may still be running.
+        is_running: bool,
     },
     /// The process made a task of the call, and the task failed.
     TaskFailed {
@@ -185,7 +187,7 @@ impl Failure {
 
     /// True if the process may still be working on the call.
     pub(crate) fn leaves_busy(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. })
+        matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. } | Self::Middleware { is_running: true, .. })
     }
 
     /// The result for the client. Hosts show its text alone, so limits are named there, too.
@@ -243,7 +245,7 @@ impl fmt::Display for Failure {
                 write!(f, "rejected by middleware \"{middleware}\"")
             }
             Self::Rejected { middleware, reason } => write!(f, "rejected by middleware \"{middleware}\": {reason}"),
-            Self::Middleware { middleware, why } => write!(f, "middleware \"{middleware}\" before: {why}"),
+            Self::Middleware { middleware, why, .. } => write!(f, "middleware \"{middleware}\" before: {why}"),
             Self::TaskFailed { tool, message } if message.is_empty() => write!(f, "the task of tool \"{tool}\" failed"),
             Self::TaskFailed { tool, message } => write!(f, "the task of tool \"{tool}\" failed: {message}"),
             Self::TaskCancelled { tool } => write!(f, "the task of tool \"{tool}\" was cancelled by the tool process"),

@@ -19,13 +19,15 @@ pub(crate) struct Permit {
     process: Arc<ToolProcess>,
     call: CallId,
     slot: Slot,
-    /// The tool whose request was sent and has no answer.
-    busy: Option<ToolName>,
+    /// The tool that is called.
+    tool: Option<ToolName>,
+    /// The process was sent a request for the call and has not answered it.
+    is_busy: bool,
 }
 
 impl Permit {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
-        Self { dispatcher, process, call, slot: Slot::Occupied, busy: None }
+        Self { dispatcher, process, call, slot: Slot::Occupied, tool: None, is_busy: false }
     }
 
     /// The name of the call on the link.
@@ -45,13 +47,19 @@ impl Permit {
     /// Records that the process is about to be asked to call this tool. Until [`mark_answered`](Self::mark_answered),
     /// dropping the permit leaves a handler that may continue.
     pub(crate) fn mark_called(&mut self, tool: &ToolName) {
-        self.busy = Some(tool.clone());
+        self.tool = Some(tool.clone());
+        self.is_busy = true;
         self.process.running().begin(self.call, tool.clone(), now());
     }
 
-    /// The process has nothing more to do for the call.
+    /// The process has nothing to do for the call.
     pub(crate) fn mark_answered(&mut self) {
-        self.busy = None;
+        self.is_busy = false;
+    }
+
+    /// The process is about to run the middleware after the call.
+    pub(crate) fn mark_intercepted(&mut self) {
+        self.is_busy = true;
     }
 
     /// The process continues with the call as a task: others need not wait for it.
@@ -63,12 +71,12 @@ impl Permit {
     /// takes the next one at any time.
     pub(crate) fn leaves_busy(&self) -> Option<&ToolName> {
         let occupies = self.handler_goes_on() && self.slot == Slot::Occupied && self.process.concurrency() == 1;
-        self.busy.as_ref().filter(|_| occupies)
+        self.tool.as_ref().filter(|_| occupies)
     }
 
     /// True if the process may still be working on the call.
     pub(crate) fn handler_goes_on(&self) -> bool {
-        self.busy.is_some() && !self.process.link().is_closed()
+        self.is_busy && !self.process.link().is_closed()
     }
 }
 

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use protomcp_envelope::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
-use protomcp_link::{CallError, CallId, Link, Middleware, Options};
+use protomcp_link::{CallError, CallId, Middleware, Options};
 use protomcp_server::Context;
 use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
 use crate::process::deadline::Deadline;
 use crate::process::request_context;
-use crate::process::sdk::SdkFeatures;
+use crate::process::tool_process::ToolProcess;
 use protomcp_schema::GoDuration;
 
 /// Middleware in the order in which it runs before a call.
@@ -35,8 +35,7 @@ enum Before {
 /// The call that is intercepted, and its process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
-    pub(crate) link: &'a Link,
-    pub(crate) sdk: SdkFeatures,
+    pub(crate) process: &'a ToolProcess,
     pub(crate) call: CallId,
     pub(crate) tool: &'a str,
     pub(crate) time: &'a Deadline,
@@ -46,8 +45,8 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     async fn intercept(self, request: MiddlewareInterceptRequest) -> Result<MiddlewareInterceptResponse, CallError> {
         let left = self.time.remaining();
-        let known = request_context::for_process(self.sdk, self.context, left);
-        self.link.call_with(request, left, Options::default().for_call(self.call).context(known)).await
+        let known = request_context::for_process(self.process.sdk(), self.context, left);
+        self.process.link().call_with(request, left, Options::default().for_call(self.call).context(known)).await
     }
 }
 
@@ -79,10 +78,17 @@ impl MiddlewareChain {
                 arguments_json: arguments.clone(),
                 ..Default::default()
             };
-            let answer = target
-                .intercept(request)
-                .await
-                .map_err(|error| Failure::Middleware { middleware: name.clone(), why: why(&error, time) })?;
+            let answer = match target.intercept(request).await {
+                Ok(answer) => answer,
+                // The cause is not the middleware.
+                Err(error @ (CallError::Closed(_) | CallError::Interrupted | CallError::Busy(_))) => {
+                    return Err(target.process.call_failure(tool, error, &target.context.caller().owner).await);
+                }
+                Err(error) => {
+                    let (middleware, is_running) = (name.clone(), matches!(error, CallError::TimedOut(_)));
+                    return Err(Failure::Middleware { middleware, why: why(&error, time), is_running });
+                }
+            };
             match read_before(answer, &arguments) {
                 Before::Arguments(rewritten) => arguments = rewritten,
                 Before::Invalid => {
@@ -96,9 +102,11 @@ impl MiddlewareChain {
         Ok(arguments)
     }
 
-    /// Runs the middleware after the call, which may rewrite the answer of the tool.
-    pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) {
+    /// Runs the middleware after the call, which may rewrite the answer of the tool. Returns false if one of it may still
+    /// be running.
+    pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) -> bool {
         let Target { tool, time, .. } = target;
+        let mut has_ended = true;
         for Middleware { name, .. } in self.0.iter().rev() {
             if time.remaining().is_zero() {
                 tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");
@@ -119,9 +127,13 @@ impl MiddlewareChain {
                 }
                 Ok(answer) if answer.result_json.is_empty() => {}
                 Ok(answer) => response.result_json = answer.result_json,
-                Err(error) => tracing::warn!("middleware \"{name}\" after \"{tool}\": {}", why(&error, time)),
+                Err(error) => {
+                    has_ended &= !matches!(error, CallError::TimedOut(_));
+                    tracing::warn!("middleware \"{name}\" after \"{tool}\": {}", why(&error, time));
+                }
             }
         }
+        has_ended
     }
 }
 

@@ -13,6 +13,7 @@ mod handover;
 mod hiding;
 mod hostile;
 mod logs;
+mod middleware;
 mod privacy;
 mod questions;
 mod reload;
