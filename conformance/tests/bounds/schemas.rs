@@ -28,6 +28,7 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "{crates/bufmcp/src/client/config.rs max_waiting count} each; owners take turns, and the newest one of the owner with most gives way",
         "",
     ),
+    ("words that a client of proto-mcp searches tools for", "{crates/bufmcp/src/selection.rs MAX_QUERY bytes}", ""),
     (
         "clients that listen to changes over gRPC",
         "{crates/bufmcp/src/serve/endpoint.rs MAX_LISTENERS count}, each with the resources of a session; one owner may have 4 times what is free",

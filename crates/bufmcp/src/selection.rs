@@ -69,7 +69,10 @@ impl RefFilter {
 
     /// True for a tool with this reference. A filter without version matches every version.
     pub(crate) fn matches(&self, reference: Option<&str>) -> bool {
-        let is_wanted = |reference: &str| self.0.iter().any(|wanted| wanted == reference || *wanted == base(reference));
+        let is_wanted = |reference: &str| {
+            let base = base(reference);
+            self.0.iter().any(|wanted| wanted == reference || wanted == base)
+        };
         self.0.is_empty() || reference.is_some_and(is_wanted)
     }
 
@@ -90,16 +93,29 @@ fn base(reference: &str) -> &str {
     reference[message..].find(':').map_or(reference, |at| &reference[..message + at])
 }
 
-/// The order of the entries that match some words, by their index: the best first. Empty words match all, in their
-/// order.
-pub(crate) fn search<'a>(words: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<usize> {
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+/// The longest query, in bytes. Each of its words is looked for in each tool, without a pause.
+const MAX_QUERY: usize = 1024;
+
+/// The order of the entries that match the words of a query, by their index: the best first. Without words all match, in
+/// their order.
+///
+/// # Errors
+/// −32602 for a query that is too long.
+pub(crate) fn search<'a>(query: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<usize>, Fault> {
+    if query.len() > MAX_QUERY {
+        let length = query.len();
+        return Err(Fault::new(
+            code::INVALID_PARAMS,
+            format!("the query has {length} bytes, and may have {MAX_QUERY}"),
+        ));
+    }
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<_> = entries
         .enumerate()
         .filter_map(|(index, (name, description))| Some((Reverse(score(&words, name, description)?), index)))
         .collect();
     found.sort();
-    found.into_iter().map(|(_, index)| index).collect()
+    Ok(found.into_iter().map(|(_, index)| index).collect())
 }
 
 /// The sum over the words, each of which has to occur.
@@ -177,12 +193,18 @@ mod tests {
             ("clock", "Time"),
         ];
         let names = |words: &str| {
-            let found = search(words, entries.iter().copied());
+            let found = search(words, entries.iter().copied()).unwrap();
             found.into_iter().map(|index| entries[index].0).collect::<Vec<_>>()
         };
         assert_eq!(names("file"), ["file", "file_search", "read_file", "grep"]);
         assert_eq!(names("FILE search"), ["file_search", "grep"]);
         assert_eq!(names(" "), ["read_file", "file", "file_search", "grep", "clock"]);
         assert!(names("nothing").is_empty());
+        assert_eq!(names(&" ".repeat(MAX_QUERY)).len(), 5);
+        let fault = search(&"a ".repeat(MAX_QUERY), entries.iter().copied()).unwrap_err();
+        assert_eq!(
+            (fault.code, &*fault.message),
+            (code::INVALID_PARAMS, "the query has 2048 bytes, and may have 1024")
+        );
     }
 }

@@ -121,10 +121,10 @@ impl Answers {
             (true, Some(tools)) if self.shared.announces_tools => tools,
             _ => self.catalog.fetch(&self.mcp).await?,
         };
+        let entries = tools.all.iter().map(|tool| (tool.name.as_str(), description(tool)));
+        let order = search(&request.query, entries)?;
         let digest = digest(&tools, &filter, &request.query);
         let start = self.shared.cursors.open(&request.cursor, digest)?;
-        let entries = tools.all.iter();
-        let order = search(&request.query, entries.map(|tool| (tool.name.as_str(), description(tool))));
         let mut budget = PageBudget::new(self.shared.pages, request.page_size);
         let mut page = ListToolsResponse::default();
         for (position, index) in order.iter().enumerate().skip(start as usize) {
