@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
     let binding = RequestBinding::new("tools/call", params, None);
     let now = UNIX_EPOCH + Duration::from_secs(NOW);
     let seal = |state: &RequestState| keys.seal(state, binding.bound(), now, LIFETIME);
-    let open = |token: &str, now: SystemTime| keys.open(token, binding.bound(), now);
+    let open = |token: &str, now: SystemTime| keys.open(token, || *binding.bound(), now);
 
     let signed = [RequestState::Own("state".into()), RequestState::Parked(keys.parked(7, "a"))];
     let opened = open(text, now);

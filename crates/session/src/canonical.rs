@@ -5,12 +5,20 @@
 //! count as they are written, because no type here holds all of them; members of the same name stay, in their order; a
 //! string that is not text (a lone surrogate) counts as it is written.
 
+//!
+//! A value becomes bytes that are the beginning of no other value's: `s` or `u`, the length and the bytes of a string; `w`,
+//! the length and the bytes of a word; `[`, the elements and `]`; `{`, the number of members and for each of them, by
+//! name, its name as a string and the digest of its value. Lengths and numbers have eight bytes. The elements of an array
+//! take no memory, and the members of an object take a hundred bytes each.
+
+use std::borrow::Cow;
+
 use protomcp_types::RawJson;
 use sha2::{Digest, Sha256};
 
 /// The digest of a value.
 pub(crate) fn digest(value: &RawJson) -> Hash {
-    Walk { text: value.as_str(), at: 0 }.value()
+    Walk { text: value.as_str(), at: 0 }.digest()
 }
 
 type Hash = [u8; 32];
@@ -22,64 +30,75 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self) -> Hash {
+    fn digest(&mut self) -> Hash {
+        let mut hasher = Sha256::new();
+        self.value(&mut hasher);
+        hasher.finalize().into()
+    }
+
+    fn value(&mut self, hasher: &mut Sha256) {
         match self.next() {
-            Some(b'{') => self.object(),
-            Some(b'[') => self.array(),
+            Some(b'{') => self.object(hasher),
+            Some(b'[') => self.array(hasher),
             Some(b'"') => {
                 let (kind, text) = self.string();
-                hash(kind, text.as_bytes())
+                write(hasher, kind, &text);
             }
-            Some(_) | None => hash(b'w', self.word().as_bytes()),
+            Some(_) | None => write(hasher, b'w', self.word()),
         }
     }
 
-    fn object(&mut self) -> Hash {
+    fn object(&mut self, hasher: &mut Sha256) {
         self.at += 1;
         let mut members = Vec::new();
         while self.next() == Some(b'"') {
             let name = self.string();
             self.step_over(b':');
-            members.push((name, self.value()));
+            members.push((name, self.digest()));
             self.step_over(b',');
         }
         self.step_over(b'}');
         // Stable: members of the same name stay in their order.
         members.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut all = Vec::with_capacity(members.len() * 2 * size_of::<Hash>());
+        hasher.update(b"{");
+        hasher.update((members.len() as u64).to_be_bytes());
         for ((kind, name), value) in members {
-            all.extend(hash(kind, name.as_bytes()));
-            all.extend(value);
+            write(hasher, kind, &name);
+            hasher.update(value);
         }
-        hash(b'{', &all)
     }
 
-    fn array(&mut self) -> Hash {
+    fn array(&mut self, hasher: &mut Sha256) {
         self.at += 1;
-        let mut all = Vec::new();
+        hasher.update(b"[");
         while self.next().is_some_and(|byte| byte != b']') {
-            all.extend(self.value());
+            self.value(hasher);
             self.step_over(b',');
         }
         self.step_over(b']');
-        hash(b'[', &all)
+        hasher.update(b"]");
     }
 
-    /// A string, and true if it could be decoded.
-    fn string(&mut self) -> (u8, String) {
+    /// A string: `s` with its text, or `u` as it is written if that cannot be decoded.
+    fn string(&mut self) -> (u8, Cow<'a, str>) {
         let start = self.at;
         self.at += 1;
         let bytes = self.text.as_bytes();
+        let mut is_plain = true;
         while let Some(byte) = bytes.get(self.at) {
+            is_plain &= *byte != b'\\';
             self.at += if *byte == b'\\' { 2 } else { 1 };
             if *byte == b'"' {
                 break;
             }
         }
         let written = self.text.get(start..self.at).unwrap_or_default();
-        match serde_json::from_str(written) {
-            Ok(text) => (b's', text),
-            Err(_) => (b'u', written.to_owned()),
+        if is_plain {
+            return (b's', written.trim_matches('"').into());
+        }
+        match serde_json::from_str::<String>(written) {
+            Ok(text) => (b's', text.into()),
+            Err(_) => (b'u', written.into()),
         }
     }
 
@@ -111,8 +130,10 @@ fn is_blank(sign: u32) -> bool {
     matches!(char::from_u32(sign), Some(' ' | '\t' | '\n' | '\r'))
 }
 
-fn hash(kind: u8, contents: &[u8]) -> Hash {
-    Sha256::new().chain_update([kind]).chain_update(contents).finalize().into()
+fn write(hasher: &mut Sha256, kind: u8, text: &str) {
+    hasher.update([kind]);
+    hasher.update((text.len() as u64).to_be_bytes());
+    hasher.update(text);
 }
 
 #[cfg(test)]

@@ -6,9 +6,12 @@
 //! a state; they cannot write one.
 //!
 //! ```text
-//! base64url( 2 · kind · expiry, seconds since 1970, 8 bytes · contents … · signature, 32 bytes )
+//! base64url( 3 · kind · expiry, seconds since 1970, 8 bytes · contents … · proof, 16 bytes · signature, 32 bytes )
 //! contents of a parked call: number, 16 bytes · tag of its process, 16 bytes
 //! ```
+//!
+//! The proof, a part of an HMAC over all before it, shows that the state is ours. A request with a forged one is refused
+//! without a digest, which takes the longer the larger the request is.
 //!
 //! A state names the process that has parked its call by a tag, a part of an HMAC over the name and the number. A
 //! process with the key recognises the tags of the names that it knows. A state tells a client neither the name nor if
@@ -136,29 +139,31 @@ impl RequestStateKeys {
         text.extend([VERSION, kind]);
         text.extend(seconds(now + lifetime).to_be_bytes());
         text.extend(contents);
-        let signature = sign(&self.0[0], &text, bound).finalize().into_bytes();
-        text.extend(signature);
-        URL_SAFE_NO_PAD.encode(text)
+        URL_SAFE_NO_PAD.encode(signed(&self.0[0], text, bound))
     }
 
-    /// Opens a state for the request that it is bound to.
+    /// Opens a state for the request that it is bound to, whose digest is made only for a state of one of the keys.
     ///
     /// # Errors
     /// See [`RequestStateError`]. Its sender alone learns that a state is too old, and can read that in it anyway.
-    pub fn open(&self, token: &str, bound: &RequestDigest, now: SystemTime) -> Result<RequestState, RequestStateError> {
+    pub fn open(
+        &self,
+        token: &str,
+        bound: impl FnOnce() -> RequestDigest,
+        now: SystemTime,
+    ) -> Result<RequestState, RequestStateError> {
         let (expiry, state) = self.verified(token, bound).ok_or(RequestStateError::Invalid)?;
         if expiry < seconds(now) { Err(RequestStateError::TooOld) } else { Ok(state) }
     }
 
     /// The expiry and the contents of a state that one of the keys has signed for a request.
-    fn verified(&self, token: &str, bound: &RequestDigest) -> Option<(u64, RequestState)> {
+    fn verified(&self, token: &str, bound: impl FnOnce() -> RequestDigest) -> Option<(u64, RequestState)> {
         let text = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (text, signature) = text.split_at_checked(text.len().checked_sub(SIGNATURE)?)?;
-        // The comparison takes the same time for every position of the first difference.
-        let is_ours = |key| sign(key, text, bound).verify_slice(signature).is_ok();
-        if !self.0.iter().any(is_ours) {
-            return None;
-        }
+        let (text, proof) = text.split_at_checked(text.len().checked_sub(PROOF)?)?;
+        // The comparisons take the same time for every position of the first difference.
+        let key = self.0.iter().find(|key| prove(key, text).verify_truncated_left(proof).is_ok())?;
+        sign(key, text, &bound()).verify_slice(signature).ok()?;
         let (head, contents) = text.split_first_chunk::<HEAD>()?;
         let expiry = u64::from_be_bytes(head[2..].try_into().ok()?);
         let state = match (head[0], head[1]) {
@@ -232,6 +237,21 @@ impl RequestDigest {
     }
 }
 
+/// A text with its proof and its signature.
+fn signed(key: &[u8; 32], mut text: Vec<u8>, bound: &RequestDigest) -> Vec<u8> {
+    let (proof, signature) = (prove(key, &text), sign(key, &text, bound));
+    text.extend(&proof.finalize().into_bytes()[..PROOF]);
+    text.extend(signature.finalize().into_bytes());
+    text
+}
+
+fn prove(key: &[u8; 32], text: &[u8]) -> Hmac<Sha256> {
+    let mut mac = keyed(key);
+    mac.update(b"protomcp requestState of these keys");
+    mac.update(text);
+    mac
+}
+
 fn sign(key: &[u8; 32], text: &[u8], bound: &RequestDigest) -> Hmac<Sha256> {
     let mut mac = keyed(key);
     mac.update(b"protomcp requestState");
@@ -258,10 +278,11 @@ fn seconds(moment: SystemTime) -> u64 {
     moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const PARKED: u8 = b'p';
 const OWN: u8 = b'o';
 const HEAD: usize = 10;
+const PROOF: usize = 16;
 const SIGNATURE: usize = 32;
 const TAG: usize = 16;
 

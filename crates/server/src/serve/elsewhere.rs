@@ -42,7 +42,7 @@ impl ServerHandle {
         let Params::Named(params) = &request.params else { return None };
         let method = MAY_ASK.into_iter().find(|method| *method == request.method)?;
         let binding = RequestBinding::new(method, params.clone(), principal);
-        let state = self.keys().open(&state.to::<String>().ok()?, binding.bound(), SystemTime::now()).ok()?;
+        let state = self.keys().open(&state.to::<String>().ok()?, || *binding.bound(), SystemTime::now()).ok()?;
         let RequestState::Parked(parked) = state else { return None };
         let keys = self.keys().clone();
         let is_in = move |node: &NodeId| keys.is_parked_in(&parked, node.as_str());

@@ -49,7 +49,7 @@ pub(super) fn begin_or_resume(
     let gone = || invalid(RequestStateError::TooOld);
     let state = match state {
         None => None,
-        Some(token) => match sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
+        Some(token) => match sessions.keys().open(&token, || *binding.bound(), SystemTime::now()) {
             Err(why) => return Err(invalid(why)),
             Ok(RequestState::Own(state)) => Some(state),
             Ok(RequestState::Parked(parked)) => {
