@@ -45,6 +45,11 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
         "{crates/client/src/pages.rs MAX_PAGES count}, with cursors of {crates/client/src/pages.rs MAX_CURSOR bytes}",
         "",
     ),
+    (
+        "arguments of a tool that are repeated in header fields",
+        "{crates/client/src/mirror.rs MAX_FIELDS count}, with {crates/client/src/mirror.rs MAX_SIZE bytes} of names; a tool with more is left out of the list",
+        "",
+    ),
     ("resources that a session watches", "{crates/client/src/driver/watching.rs MAX_WATCHED count}", ""),
     (
         "concurrent HTTP requests",

@@ -4,20 +4,23 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use protomcp_types::{Kind, RawJson, header};
+use protomcp_types::{RawJson, header};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 /// The arguments of one tool that are mirrored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Mirrored(Vec<Field>);
+pub(crate) struct Mirrored(Vec<Property>);
 
+/// A property of a schema that is mirrored, or leads to one that is. In a tree the name of an object is kept once, however
+/// many of its members are mirrored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
-    /// The name of the header field.
+struct Property {
     name: String,
-    /// The properties that lead to the argument.
-    path: Vec<String>,
+    /// The name of its header field, if the property itself is mirrored.
+    field: Option<String>,
+    inside: Vec<Self>,
 }
 
 impl Mirrored {
@@ -26,14 +29,18 @@ impl Mirrored {
     /// # Errors
     /// The reason why the annotations are invalid. Such a tool cannot be called over HTTP.
     pub(crate) fn of(schema: &RawJson) -> Result<Self, String> {
-        let mut walk = Walk { fields: Vec::new(), names: HashSet::new(), found: 0 };
-        walk.schema(schema, &mut Vec::new(), 0)?;
+        let schema = schema.as_str();
+        let mut walk = Walk::default();
+        let properties = match Members::of(schema) {
+            Some(schema) => walk.properties(&schema, 0)?,
+            None => Vec::new(),
+        };
         // An annotation that no chain of properties leads to.
         let all = occurrences(schema, 0);
         if all > walk.found {
             return Err("x-mcp-header is on something other than a property".to_owned());
         }
-        Ok(Self(walk.fields))
+        Ok(Self(properties))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -42,47 +49,58 @@ impl Mirrored {
 
     /// The header fields for these arguments. Absent and `null` ones have none.
     pub(crate) fn fields(&self, arguments: &RawJson) -> Vec<(String, String)> {
-        let field = |field: &Field| Some((field.name.clone(), value(&argument(arguments, &field.path)?)?));
-        self.0.iter().filter_map(field).collect()
+        let mut fields = Vec::new();
+        add_fields(&self.0, arguments.as_str(), &mut fields);
+        fields
     }
 }
 
-fn argument(arguments: &RawJson, path: &[String]) -> Option<RawJson> {
-    path.iter().try_fold(arguments.clone(), |value, name| Members::of(&value)?.take(name))
+/// Adds the header fields for the members of an object, which is parsed once for all of them.
+fn add_fields(properties: &[Property], object: &str, fields: &mut Vec<(String, String)>) {
+    if properties.is_empty() {
+        return;
+    }
+    let Some(members) = Members::of(object) else { return };
+    for property in properties {
+        let Some(argument) = members.member(&property.name) else { continue };
+        if let Some(field) = &property.field
+            && let Some(value) = value(argument)
+        {
+            fields.push((field.clone(), value));
+        }
+        add_fields(&property.inside, argument, fields);
+    }
 }
 
-/// The members of an object with any number of them, as arguments and schemas may have. The message bounds them.
-struct Members(Vec<(String, RawJson)>);
+/// The members of an object with any number of them, as arguments and schemas may have. The message bounds them. Values
+/// are parts of the text: a copy for each level of a deep schema would be many times the message.
+struct Members<'a>(Vec<(String, &'a str)>);
 
-impl Members {
-    fn of(raw: &RawJson) -> Option<Self> {
-        raw.to().ok()
+impl<'a> Members<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
     /// Of duplicates the last counts.
-    fn member(&self, name: &str) -> Option<&RawJson> {
-        self.0.iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
-    }
-
-    fn take(self, name: &str) -> Option<RawJson> {
-        self.0.into_iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
+    fn member(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().rfind(|(own, _)| own == name).map(|(_, value)| *value)
     }
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push((name, value.get()));
                 }
                 Ok(Members(members))
             }
@@ -91,12 +109,12 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-fn value(argument: &RawJson) -> Option<String> {
-    match argument.kind() {
-        Kind::String => argument.to::<String>().ok().map(|text| header::encode(&text).into_owned()),
-        Kind::Boolean => Some(argument.as_str().to_owned()),
-        Kind::Number => Some(plain_integer(argument.as_str()).unwrap_or_else(|| argument.as_str().to_owned())),
-        Kind::Null | Kind::Object | Kind::Array => None,
+fn value(argument: &str) -> Option<String> {
+    match argument.as_bytes().first() {
+        Some(b'"') => serde_json::from_str::<String>(argument).ok().map(|text| header::encode(&text).into_owned()),
+        Some(b't' | b'f') => Some(argument.to_owned()),
+        Some(b'n' | b'{' | b'[') => None,
+        Some(_) | None => Some(plain_integer(argument).unwrap_or_else(|| argument.to_owned())),
     }
 }
 
@@ -123,41 +141,70 @@ fn plain_integer(number: &str) -> Option<String> {
 /// The longest integer that is written as plain digits.
 const MAX_DIGITS: usize = 400;
 
+/// The most arguments of a tool that are mirrored. Servers and proxies take about 100 header fields of a request in all.
+const MAX_FIELDS: usize = 64;
+
+/// The most bytes that a tool may take here: the names of the arguments, of the objects around them and of their header
+/// fields, and the [`Property`] of each. Servers and proxies take 8 to 64 KiB of header fields, values included.
+const MAX_SIZE: usize = 16 * 1024;
+
+#[derive(Default)]
 struct Walk {
-    fields: Vec<Field>,
     /// In lower case.
     names: HashSet<String>,
     found: usize,
+    size: usize,
 }
 
 impl Walk {
-    fn schema(&mut self, schema: &RawJson, path: &mut Vec<String>, depth: usize) -> Result<(), String> {
-        let Some(schema) = Members::of(schema) else { return Ok(()) };
-        if depth > MAX_DEPTH {
-            return Ok(());
-        }
-        if let Some(annotation) = schema.member("x-mcp-header").filter(|_| !path.is_empty()) {
-            self.found += 1;
-            let name = self.name(annotation)?;
-            let kind = schema.member("type").and_then(|kind| kind.to::<String>().ok());
-            if !kind.as_deref().is_some_and(|kind| ["string", "integer", "boolean"].contains(&kind)) {
-                return Err(format!(
-                    "x-mcp-header {name:?} is on an argument that is not a string, integer or boolean"
-                ));
-            }
-            self.fields.push(Field { name: format!("Mcp-Param-{name}"), path: path.clone() });
-        }
+    /// The properties of a schema that are mirrored or lead to such ones.
+    fn properties(&mut self, schema: &Members<'_>, depth: usize) -> Result<Vec<Property>, String> {
         let properties = schema.member("properties").and_then(Members::of);
+        let mut mirrored = Vec::new();
         for (name, property) in properties.iter().flat_map(|properties| &properties.0) {
-            path.push(name.clone());
-            self.schema(property, path, depth + 1)?;
-            path.pop();
+            mirrored.extend(self.property(name, property, depth + 1)?);
         }
-        Ok(())
+        Ok(mirrored)
     }
 
-    fn name(&mut self, annotation: &RawJson) -> Result<String, String> {
-        let name = annotation.to::<String>().map_err(|_| "x-mcp-header is not a string".to_owned())?;
+    fn property(&mut self, name: &str, schema: &str, depth: usize) -> Result<Option<Property>, String> {
+        if depth > MAX_DEPTH {
+            return Ok(None);
+        }
+        let Some(schema) = Members::of(schema) else { return Ok(None) };
+        let field = match schema.member("x-mcp-header") {
+            Some(annotation) => Some(self.field(annotation, &schema)?),
+            None => None,
+        };
+        let inside = self.properties(&schema, depth)?;
+        if field.is_none() && inside.is_empty() {
+            return Ok(None);
+        }
+        self.size += size_of::<Property>() + name.len() + field.as_ref().map_or(0, String::len);
+        if self.size > MAX_SIZE {
+            return Err(format!(
+                "x-mcp-header needs more than {MAX_SIZE} bytes for the names of arguments and header fields"
+            ));
+        }
+        Ok(Some(Property { name: name.to_owned(), field, inside }))
+    }
+
+    /// The name of the header field of an annotated property.
+    fn field(&mut self, annotation: &str, schema: &Members<'_>) -> Result<String, String> {
+        self.found += 1;
+        if self.found > MAX_FIELDS {
+            return Err(format!("x-mcp-header is on more than {MAX_FIELDS} arguments"));
+        }
+        let name = self.name(annotation)?;
+        let kind = schema.member("type").and_then(|kind| serde_json::from_str::<String>(kind).ok());
+        if !kind.as_deref().is_some_and(|kind| ["string", "integer", "boolean"].contains(&kind)) {
+            return Err(format!("x-mcp-header {name:?} is on an argument that is not a string, integer or boolean"));
+        }
+        Ok(format!("Mcp-Param-{name}"))
+    }
+
+    fn name(&mut self, annotation: &str) -> Result<String, String> {
+        let name: String = serde_json::from_str(annotation).map_err(|_| "x-mcp-header is not a string".to_owned())?;
         if name.is_empty() || !name.bytes().all(is_token) {
             return Err(format!("x-mcp-header {name:?} is not the name of a header field"));
         }
@@ -170,15 +217,15 @@ impl Walk {
 }
 
 /// The number of annotations anywhere in a schema, also where no property is.
-fn occurrences(schema: &RawJson, depth: usize) -> usize {
+fn occurrences(schema: &str, depth: usize) -> usize {
     if depth > MAX_DEPTH {
         return 0;
     }
-    match schema.kind() {
-        Kind::Object => {
+    match schema.as_bytes().first() {
+        Some(b'{') => {
             let Some(members) = Members::of(schema) else { return 0 };
             let own = usize::from(members.member("x-mcp-header").is_some());
-            let inside = |(name, value): &(String, RawJson)| match name.as_str() {
+            let inside = |(name, value): &(String, &str)| match name.as_str() {
                 // Values, not schemas.
                 "default" | "const" | "enum" | "examples" | "x-mcp-header" => 0,
                 "properties" => Members::of(value)
@@ -187,10 +234,9 @@ fn occurrences(schema: &RawJson, depth: usize) -> usize {
             };
             own + members.0.iter().map(inside).sum::<usize>()
         }
-        Kind::Array => schema
-            .to::<Vec<RawJson>>()
-            .map_or(0, |elements| elements.iter().map(|element| occurrences(element, depth + 1)).sum()),
-        Kind::String | Kind::Number | Kind::Boolean | Kind::Null => 0,
+        Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(schema)
+            .map_or(0, |elements| elements.iter().map(|element| occurrences(element.get(), depth + 1)).sum()),
+        Some(_) | None => 0,
     }
 }
 
@@ -266,6 +312,30 @@ mod tests {
         for properties in ["", r#""x-mcp-header":{"type":"string"}"#, r#""a":{"default":{"x-mcp-header":"A"}}"#] {
             assert!(Mirrored::of(&schema(properties)).unwrap().is_empty(), "{properties}");
         }
+    }
+
+    #[test]
+    fn the_header_fields_of_a_tool_are_bounded() {
+        let mirrored = |count: usize, outer: usize| {
+            let argument = |n: usize| format!(r#""{n}":{{"type":"string","x-mcp-header":"H{n}"}}"#);
+            let arguments = (0..count).map(argument).collect::<Vec<_>>().join(",");
+            let outer = "o".repeat(outer);
+            Mirrored::of(&schema(&format!(r#""{outer}":{{"type":"object","properties":{{{arguments}}}}}"#)))
+        };
+        // The long name around all is kept once.
+        let most = mirrored(MAX_FIELDS, MAX_SIZE / 2).unwrap();
+        let arguments = RawJson::parse(format!(r#"{{"{}":{{"63":"x"}}}}"#, "o".repeat(MAX_SIZE / 2))).unwrap();
+        assert_eq!(most.fields(&arguments), [("Mcp-Param-H63".to_owned(), "x".to_owned())]);
+        let why = mirrored(MAX_FIELDS + 1, 1).unwrap_err();
+        assert_eq!(why, "x-mcp-header is on more than 64 arguments");
+        let why = mirrored(1, MAX_SIZE).unwrap_err();
+        assert_eq!(why, "x-mcp-header needs more than 16384 bytes for the names of arguments and header fields");
+        // Objects with short names take memory, too.
+        let nested = |depth: usize| format!("{}{}", r#""":{"properties":{"#.repeat(depth), r#""":{"type":"string""#);
+        let chain = |n: usize| format!(r#"{},"x-mcp-header":"H{n}"}}{}"#, nested(40), "}}".repeat(40));
+        let chains = |count: usize| schema(&(0..count).map(chain).collect::<Vec<_>>().join(","));
+        assert!(Mirrored::of(&chains(1)).is_ok());
+        assert!(Mirrored::of(&chains(MAX_FIELDS)).is_err());
     }
 
     #[test]

@@ -310,7 +310,9 @@ impl Sent {
         let permit = permit.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
         let fields = match &request {
             ServerRequest::CallTool(call) if session.shared.mirrors() => {
-                session.shared.tool_fields().fields(&call.name, &call.arguments_or_empty())
+                // The lock is not held while the arguments are read.
+                let mirrored = session.shared.tool_fields().find(&call.name);
+                mirrored.map(|mirrored| mirrored.fields(&call.arguments_or_empty())).unwrap_or_default()
             }
             _ => Vec::new(),
         };

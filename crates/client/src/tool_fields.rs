@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protomcp_types::{RawJson, Tool};
+use protomcp_types::Tool;
 
 use crate::mirror::Mirrored;
 
@@ -35,9 +35,9 @@ impl ToolFields {
         }
     }
 
-    /// The header fields of a call.
-    pub(crate) fn fields(&self, tool: &str, arguments: &RawJson) -> Vec<(String, String)> {
-        self.0.get(tool).map(|mirrored| mirrored.fields(arguments)).unwrap_or_default()
+    /// The mirrored arguments of a tool, if it has any.
+    pub(crate) fn find(&self, tool: &str) -> Option<Arc<Mirrored>> {
+        self.0.get(tool).cloned()
     }
 }
 
