@@ -89,12 +89,13 @@ pub(crate) fn stateless_post(
 /// Adds the fields that the client has made for one request.
 ///
 /// # Errors
-/// The name of a field that is not valid, or is not the client's to set.
+/// The name of a field that is not valid, is not the client's to set, or has no room.
 pub(crate) fn add_fields(headers: &mut HeaderMap, fields: Vec<(String, String)>) -> Result<(), String> {
     for (name, value) in fields {
         let field = HeaderName::try_from(&name).ok().filter(|name| !is_reserved(name));
         match (field, HeaderValue::try_from(value)) {
-            (Some(field), Ok(value)) => drop(headers.insert(field, value)),
+            // The client bounds the fields of a tool. Other callers of the transport may not: `insert` panics then.
+            (Some(field), Ok(value)) => drop(headers.try_insert(field, value).map_err(|_| name)?),
             (None, _) | (_, Err(_)) => return Err(name),
         }
     }
@@ -228,6 +229,14 @@ mod tests {
             assert_eq!(add(&mut headers, name, value), Err(name.to_owned()));
         }
         assert_eq!(fields(&headers), [("mcp-param-empty", ""), ("mcp-param-region", "x")]);
+    }
+
+    #[test]
+    fn a_field_without_room_is_an_error() {
+        let fields = (0..100_000).map(|n| (format!("mcp-param-{n}"), String::new())).collect();
+        let mut headers = HeaderMap::new();
+        let refused = add_fields(&mut headers, fields).unwrap_err();
+        assert!(refused.starts_with("mcp-param-") && headers.len() > 1000, "{refused}");
     }
 
     #[test]
