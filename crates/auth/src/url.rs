@@ -1,7 +1,7 @@
 //! The few kinds of URL that OAuth is made of: absolute, `https`, without fragment.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
 
@@ -129,7 +129,8 @@ impl Url {
         is_on_this_machine(self.uri.host().unwrap_or_default())
     }
 
-    /// True if the URL has an address that only a private network has: private, unique-local or link-local.
+    /// True if the URL has an address that no machine of the Internet has: private, shared, unique-local, link-local, or
+    /// for tests and protocols.
     #[must_use]
     pub fn is_on_private_network(&self) -> bool {
         address(self.uri.host().unwrap_or_default()).is_some_and(is_private)
@@ -188,19 +189,39 @@ fn is_on_this_machine(host: &str) -> bool {
         || match address(host) {
             Some(IpAddr::V4(address)) => is_own(address),
             // `::` and `::1` are among those that contain an address of version 4.
-            Some(IpAddr::V6(address)) => address.is_loopback() || address.to_ipv4().is_some_and(is_own),
+            Some(IpAddr::V6(address)) => address.is_loopback() || embedded(address).is_some_and(is_own),
             None => false,
         }
 }
 
-/// RFC 1918; RFC 3927; RFC 4193; RFC 4291, section 2.5.6.
+/// RFC 1918; RFC 3927; RFC 4193; RFC 4291, section 2.5.6; RFC 6598; RFC 6890, section 2.2.2; RFC 2544; RFC 8215.
 fn is_private(address: IpAddr) -> bool {
-    let is_private = |address: Ipv4Addr| address.is_private() || address.is_link_local();
+    let is_private = |address: Ipv4Addr| {
+        let is_special = matches!(address.octets(), [100, 64..=127, ..] | [192, 0, 0, _] | [198, 18 | 19, ..]);
+        is_special || address.is_private() || address.is_link_local()
+    };
     match address {
         IpAddr::V4(address) => is_private(address),
         IpAddr::V6(address) => {
-            address.is_unique_local() || address.is_unicast_link_local() || address.to_ipv4().is_some_and(is_private)
+            // Only a translator in the own network knows the place of the address inside of a local prefix.
+            let is_translated = matches!(address.segments(), [0x64, 0xff9b, 1, ..]);
+            let is_local = is_translated || address.is_unique_local() || address.is_unicast_link_local();
+            is_local || embedded(address).is_some_and(is_private)
         }
+    }
+}
+
+/// The address of version 4 that one of version 6 leads to: mapped and compatible addresses (RFC 4291, section 2.5.5),
+/// NAT64 (RFC 6052, section 2.1; RFC 8215), 6to4 (RFC 3056, section 2) and Teredo (RFC 4380, section 4).
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let joined = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x64, 0xff9b, 1, _, _, _, high, low] | [0x2002, high, low, ..] => {
+            joined(high, low)
+        }
+        // The bits are inverted.
+        [0x2001, 0, .., high, low] => joined(!high, !low),
+        _ => address.to_ipv4(),
     }
 }
 
@@ -293,10 +314,20 @@ mod tests {
             "[::ffff:0.0.0.0]",
             "[::127.0.0.1]",
             "[0:0:0:0:0:ffff:7f00:1]",
+            "[64:ff9b::127.0.0.1]",
+            "[64:ff9b::]",
+            "[64:ff9b:1::127.0.0.1]",
+            "[2002:7f00:1::]",
+            "[2002:7fff:1:2:3:4:5:6]",
+            "[2001::80ff:fffe]",
+            "[2001:0:1:2:3:4:ffff:ffff]",
         ] {
             assert!(Url::parse(&format!("https://{host}:1/")).unwrap().is_on_this_machine(), "{host}");
         }
-        for host in ["localhost.evil.com", "notlocalhost", "10.0.0.1", "128.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]"] {
+        for host in ["localhost.evil.com", "notlocalhost", "10.0.0.1", "128.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]"]
+            .into_iter()
+            .chain(["[64:ff9b::8.8.8.8]", "[2002:808:808::7f00:1]", "[2001::7f00:1]", "[2001:1::80ff:fffe]"])
+        {
             assert!(!Url::parse(&format!("https://{host}:1/")).unwrap().is_on_this_machine(), "{host}");
         }
         // Only names that cannot mean another machine are reached without encryption.
@@ -314,9 +345,42 @@ mod tests {
         for host in ["[fd00::1]", "[fc00::1]:1", "[fe80::1]", "[febf::1]", "[::ffff:10.0.0.1]", "[::192.168.0.1]"] {
             assert!(is_private(host), "{host}");
         }
+        // Shared by the customers of a network, for protocols, for tests of speed.
+        for host in ["100.64.0.1", "100.127.255.255", "192.0.0.1", "192.0.0.255", "198.18.0.1", "198.19.255.255"] {
+            assert!(is_private(host), "{host}");
+        }
+        // An address of version 4 in one of version 6.
+        for host in [
+            "[64:ff9b::10.0.0.1]",
+            "[64:ff9b::169.254.169.254]",
+            "[64:ff9b:1::10.0.0.1]",
+            "[64:ff9b:1:a00::1]",
+            "[64:ff9b:1:ffff::8.8.8.8]",
+            "[2002:a00:1::]",
+            "[2002:a9fe:a9fe:1:2:3:4:5]",
+            "[2002:6440:1::1]",
+            "[2001::f5ff:fffe]",
+            "[2001:0:808:808:1:2:5601:5601]",
+            "[::ffff:100.64.0.1]",
+        ] {
+            assert!(is_private(host), "{host}");
+        }
         for host in
             ["172.32.0.1", "192.169.0.1", "8.8.8.8", "[2001:db8::1]", "[fec0::1]", "10.example.com", "localhost"]
         {
+            assert!(!is_private(host), "{host}");
+        }
+        for host in ["100.63.255.255", "100.128.0.1", "192.0.1.1", "192.1.0.1", "198.17.255.255", "198.20.0.1"] {
+            assert!(!is_private(host), "{host}");
+        }
+        for host in [
+            "[64:ff9b::8.8.8.8]",
+            "[64:ff9b:2::10.0.0.1]",
+            "[64:ff9b::1:10.0.0.1]",
+            "[2002:808:808::a00:1]",
+            "[2001::a00:1]",
+            "[2001:1::f5ff:fffe]",
+        ] {
             assert!(!is_private(host), "{host}");
         }
     }
