@@ -50,6 +50,11 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
         "{crates/client/src/mirror.rs MAX_FIELDS count}, with {crates/client/src/mirror.rs MAX_SIZE bytes} of names; a tool with more is left out of the list",
         "",
     ),
+    (
+        "tools of a session with such arguments",
+        "{crates/client/src/tool_fields.rs MAX_TOOLS count}, or {crates/client/src/tool_fields.rs MAX_BYTES bytes}; calls of others have no such header fields",
+        "",
+    ),
     ("resources that a session watches", "{crates/client/src/driver/watching.rs MAX_WATCHED count}", ""),
     (
         "concurrent HTTP requests",

@@ -11,7 +11,10 @@ use serde_json::value::RawValue;
 
 /// The arguments of one tool that are mirrored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Mirrored(Vec<Property>);
+pub(crate) struct Mirrored {
+    properties: Vec<Property>,
+    size: usize,
+}
 
 /// A property of a schema that is mirrored, or leads to one that is. In a tree the name of an object is kept once, however
 /// many of its members are mirrored.
@@ -40,17 +43,22 @@ impl Mirrored {
         if all > walk.found {
             return Err("x-mcp-header is on something other than a property".to_owned());
         }
-        Ok(Self(properties))
+        Ok(Self { properties, size: walk.size })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.properties.is_empty()
+    }
+
+    /// The bytes that it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// The header fields for these arguments. Absent and `null` ones have none.
     pub(crate) fn fields(&self, arguments: &RawJson) -> Vec<(String, String)> {
         let mut fields = Vec::new();
-        add_fields(&self.0, arguments.as_str(), &mut fields);
+        add_fields(&self.properties, arguments.as_str(), &mut fields);
         fields
     }
 }
