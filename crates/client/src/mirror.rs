@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use protomcp_types::{RawJson, header};
+use protomcp_types::{Quoted, RawJson, header};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -206,7 +206,8 @@ impl Walk {
         let name = self.name(annotation)?;
         let kind = schema.member("type").and_then(|kind| serde_json::from_str::<String>(kind).ok());
         if !kind.as_deref().is_some_and(|kind| ["string", "integer", "boolean"].contains(&kind)) {
-            return Err(format!("x-mcp-header {name:?} is on an argument that is not a string, integer or boolean"));
+            let name = Quoted(&name);
+            return Err(format!("x-mcp-header {name} is on an argument that is not a string, integer or boolean"));
         }
         Ok(format!("Mcp-Param-{name}"))
     }
@@ -214,12 +215,12 @@ impl Walk {
     fn name(&mut self, annotation: &str) -> Result<String, String> {
         let name: String = serde_json::from_str(annotation).map_err(|_| "x-mcp-header is not a string".to_owned())?;
         if name.is_empty() || !name.bytes().all(is_token) {
-            return Err(format!("x-mcp-header {name:?} is not the name of a header field"));
+            return Err(format!("x-mcp-header {} is not the name of a header field", Quoted(&name)));
         }
         if self.names.insert(name.to_ascii_lowercase()) {
             Ok(name)
         } else {
-            Err(format!("x-mcp-header {name:?} is used twice"))
+            Err(format!("x-mcp-header {} is used twice", Quoted(&name)))
         }
     }
 }
@@ -319,6 +320,16 @@ mod tests {
         }
         for properties in ["", r#""x-mcp-header":{"type":"string"}"#, r#""a":{"default":{"x-mcp-header":"A"}}"#] {
             assert!(Mirrored::of(&schema(properties)).unwrap().is_empty(), "{properties}");
+        }
+    }
+
+    #[test]
+    fn an_error_repeats_the_beginning_of_an_annotation() {
+        let long = "x".repeat(100_000);
+        for (kind, annotation) in [("string", format!("{long} ")), ("number", long)] {
+            let properties = format!(r#""a":{{"type":"{kind}","x-mcp-header":"{annotation}"}}"#);
+            let why = Mirrored::of(&schema(&properties)).unwrap_err();
+            assert!(why.starts_with("x-mcp-header \"xxx") && why.len() < 400, "{why}");
         }
     }
 
