@@ -60,6 +60,11 @@ impl Lease {
         &self.session
     }
 
+    /// The call is sent, perhaps once more.
+    pub(crate) fn begins(&mut self) {
+        self.is_answered = false;
+    }
+
     /// The server has answered, so it sends nothing more about the call.
     pub(crate) fn answered(&mut self) {
         self.is_answered = true;

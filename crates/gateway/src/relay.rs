@@ -93,6 +93,7 @@ impl Inner {
         mut request: ServerRequest,
         wish: TaskWish,
     ) -> Result<Answer, Failure> {
+        lease.begins();
         let gone = || lease.session().reach.failure(Why::Gone);
         let (upstream, session) = &tokio::select! {
             biased;

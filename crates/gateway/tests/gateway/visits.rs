@@ -21,6 +21,8 @@ use crate::stage::{Switch, client, connect, gateway, run};
 #[derive(Clone, Default)]
 struct Guarded {
     has_signed_in: Arc<AtomicBool>,
+    /// It does not answer then.
+    is_silent: Arc<AtomicBool>,
     /// The sessions of calls.
     sessions: Arc<Mutex<Vec<SessionId>>>,
     seen: Seen,
@@ -30,6 +32,11 @@ impl Service for Guarded {
     async fn call(&self, _: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         self.sessions.lock().unwrap().push(context.session());
         self.seen.push("called");
+        if self.is_silent.load(Ordering::SeqCst) {
+            context.cancelled().await;
+            self.seen.push("cancelled");
+            return Err(ErrorObject::internal("cancelled"));
+        }
         if self.has_signed_in.load(Ordering::SeqCst) {
             return Ok(CallToolResult::text("inside").into());
         }
@@ -87,6 +94,30 @@ fn a_client_without_a_session_is_asked_to_visit_the_page() {
         assert!(start.elapsed() < Duration::from_secs(22), "immediately: {:?}", start.elapsed());
         let sessions = guarded.sessions.lock().unwrap();
         assert!(sessions.iter().all(|other| *other == session), "one session for the whole call");
+    });
+}
+
+/// Late messages of the server about a call that was cancelled are not taken for ones about the next call.
+#[test]
+fn a_session_is_not_used_after_a_cancelled_visit() {
+    run(async {
+        let (guarded, asked) = (Guarded::default(), Seen::default());
+        let (gateway, sessions) = guarded.gateway().await;
+        let session = connect(&gateway, &visiting(&asked, ElicitAction::Accept).mode(Mode::Stateless)).await;
+        let caller = session.clone();
+        let call = tokio::spawn(async move { enter(&caller).await });
+        assert_eq!(asked.wait().await.len(), 1);
+        guarded.seen.take();
+        guarded.is_silent.store(true, Ordering::SeqCst);
+        let first = *guarded.sessions.lock().unwrap().last().unwrap();
+        sessions.elicitation_complete(first, "1");
+        assert_eq!(guarded.seen.wait().await, ["called"]);
+        call.abort();
+        assert_eq!(guarded.seen.wait().await, ["cancelled"]);
+        guarded.is_silent.store(false, Ordering::SeqCst);
+        guarded.has_signed_in.store(true, Ordering::SeqCst);
+        assert!(enter(&session).await.unwrap().content.as_str().contains("inside"));
+        assert_ne!(*guarded.sessions.lock().unwrap().last().unwrap(), first);
     });
 }
 
