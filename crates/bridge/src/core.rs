@@ -37,6 +37,7 @@ mod service;
 
 use std::time::{Duration, Instant};
 
+use protomcp_server::SessionId;
 use protomcp_supervisor::Restart;
 use protomcp_watch::{Pace, Retiring};
 
@@ -231,7 +232,8 @@ impl Core {
             Input::Idle(generation) if facts.is_idle(generation) => self.idle(generation, fx),
             Input::Stuck(generation, tool) => self.stuck(now, generation, tool, fx),
             Input::Control { generation, session, command, reply } => {
-                if self.counts(generation) {
+                let has_ended = |session| session != SessionId::STATELESS && !facts.is_open(session);
+                if self.counts(generation) && !session.is_some_and(has_ended) {
                     self.list.control(session, command, fx);
                 }
                 match reply {

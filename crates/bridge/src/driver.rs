@@ -187,7 +187,7 @@ impl Driver {
             Attachment::StartError(error) => self.start.error = Some(error),
             Attachment::Acknowledge(sender) => done = Some(sender),
         }
-        let facts = ProcessFacts { dispatcher: &self.dispatcher, processes: &self.processes };
+        let facts = ProcessFacts { dispatcher: &self.dispatcher, processes: &self.processes, sessions: &self.sessions };
         let effects = self.core.handle(now(), input, &facts);
         let flow = self.apply_all(effects);
         if self.launcher.shows_lists() {

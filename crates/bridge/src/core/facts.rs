@@ -21,4 +21,7 @@ pub(crate) trait Facts {
 
     /// The session whose list is changed by a message for this call, or for no call; `None` for the list of all.
     fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId>;
+
+    /// False for a session that has ended, perhaps before the core: what is kept for it would stay.
+    fn is_open(&self, session: SessionId) -> bool;
 }

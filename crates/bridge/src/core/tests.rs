@@ -38,9 +38,11 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 struct Calm {
     /// All processes hand over their state.
     hands_over: bool,
+    /// A session that has ended, which the core does not know yet.
+    ended: Option<SessionId>,
 }
 
-const CALM: Calm = Calm { hands_over: false };
+const CALM: Calm = Calm { hands_over: false, ended: None };
 
 impl Facts for Calm {
     fn features(&self, _: Generation) -> Option<SdkFeatures> {
@@ -61,6 +63,10 @@ impl Facts for Calm {
 
     fn list_scope(&self, _: Generation, _: &str) -> Option<SessionId> {
         None
+    }
+
+    fn is_open(&self, session: SessionId) -> bool {
+        self.ended != Some(session)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protomcp_server::SessionId;
+use protomcp_server::{ServerHandle, SessionId};
 
 use crate::core::facts::Facts;
 use crate::dispatcher::Dispatcher;
@@ -11,10 +11,11 @@ use crate::generation::Generation;
 use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::ToolProcess;
 
-/// Looks up the facts in the dispatcher and the processes in service.
+/// Looks up the facts in the dispatcher, the processes in service and the sessions.
 pub(crate) struct ProcessFacts<'a> {
     pub(crate) dispatcher: &'a Dispatcher,
     pub(crate) processes: &'a HashMap<Generation, Arc<ToolProcess>>,
+    pub(crate) sessions: &'a ServerHandle,
 }
 
 impl Facts for ProcessFacts<'_> {
@@ -36,5 +37,9 @@ impl Facts for ProcessFacts<'_> {
 
     fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         self.dispatcher.list_scope(generation, for_call)
+    }
+
+    fn is_open(&self, session: SessionId) -> bool {
+        self.sessions.view(session).is_some()
     }
 }

@@ -41,6 +41,10 @@ impl Facts for Observed {
     fn list_scope(&self, _: Generation, _: &str) -> Option<SessionId> {
         self.scope
     }
+
+    fn is_open(&self, _: SessionId) -> bool {
+        true
+    }
 }
 
 fn notification(message: impl Into<Msg>) -> Event {

@@ -42,6 +42,16 @@ fn a_mutation_in_a_session_changes_only_its_view() {
     rig.check(Input::SessionClosed(session(1)), "");
 }
 
+/// The result of its last call comes after its end.
+#[test]
+fn nothing_is_kept_for_a_session_that_has_ended() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.facts.ended = Some(session(1));
+    rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "");
+    rig.check(control(Some(session(2)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
+    rig.check(Input::SessionClosed(session(1)), "");
+}
+
 #[test]
 fn control_is_answered_with_the_active_tools_of_its_target() {
     let mut rig = Rig::new(ReloadMode::Graceful);
