@@ -48,6 +48,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/session/src/server/listeners.rs MAX_LISTENERS count}",
         "",
     ),
+    (
+        "requests without a session that listen for changes",
+        "{crates/server/src/state/resource_listeners.rs MAX_LISTENERS count}; one owner may have 4 times what is free",
+        "",
+    ),
     ("resources that a session subscribes to", "{crates/session/src/server.rs MAX_SUBSCRIPTIONS count}", ""),
     (
         "a URI template that stands for resources",

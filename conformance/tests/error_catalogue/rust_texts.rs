@@ -98,7 +98,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ]),
     ("sdk", &["fn call", "fn report", "fn send", "fn skipped", "fn status"]),
     ("server", &[
-        "fn ask", "fn batch", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn no_store",
+        "fn ask", "fn batch", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn listener", "fn no_store",
         "fn parked_elsewhere", "fn replica_gone", "fn request", "fn unknown",
     ]),
     ("session", &["const CANCELLED", "fn check", "fn filter", "fn listen", "fn request", "fn unanswered"]),

@@ -13,6 +13,12 @@ pub(crate) fn request() -> ErrorObject {
     ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }
 
+/// For a request that would listen, when too many of all clients do.
+pub(crate) fn listener() -> ErrorObject {
+    let message = "too many requests listen for changes";
+    ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
+}
+
 /// A request that comes, or is still open, while the server shuts down. An open one may have had effects.
 pub(crate) fn shutting_down() -> ErrorObject {
     let (message, suggestion) = ("the server is shutting down", "call again when it runs");

@@ -84,6 +84,27 @@ fn a_request_listens_until_the_server_stops() {
 }
 
 #[test]
+fn the_requests_of_all_clients_that_listen_are_bounded() {
+    // One client may have four fifths of 10,000.
+    const MOST: usize = 8000;
+    play(Limits::default(), async |stage| {
+        let listen = || send(&stage, "subscriptions/listen", &format!(r#""notifications":{{}},{META}"#));
+        let is_acknowledged = |reply: Option<String>| reply.is_some_and(|reply| reply.contains("acknowledged"));
+        let mut all = Vec::new();
+        for number in 0..MOST {
+            let mut replies = listen();
+            assert!(is_acknowledged(next(&mut replies).await), "{number}");
+            all.push(replies);
+        }
+        let mut second = listen();
+        let refused = r#"{"id":1,"error":{"code":-32603,"message":"too many requests listen for changes; send it again in a moment","data":{"protomcp/error":{"error_code":"OVERLOADED","message":"too many requests listen for changes","suggestion":"send it again in a moment","retryable":true,"retry_after_ms":1000}}}}"#;
+        assert_eq!((next(&mut second).await.as_deref(), next(&mut second).await), (Some(refused), None));
+        drop(all.pop());
+        assert!(is_acknowledged(next(&mut listen()).await));
+    });
+}
+
+#[test]
 fn a_change_before_the_acknowledgement_is_reported_after_it() {
     play(Limits::default(), async |stage| {
         let filter = r#""notifications":{"resourceSubscriptions":["file:///eager"]}"#;

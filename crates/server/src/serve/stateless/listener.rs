@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as Wakes, Poll};
 
+use protomcp_fair::Reservation;
 use protomcp_types::{Message, SubscriptionFilter};
 use tokio::sync::mpsc;
 
@@ -38,6 +39,8 @@ pub(super) struct Listener {
     /// The entry of the request among the open sessions, which are notified of changes.
     open: SessionId,
     key: RequestKey,
+    /// One of the requests that listen.
+    _slot: Reservation,
     /// The subscriptions of the request.
     session: Session,
     events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
@@ -69,6 +72,8 @@ impl Listener {
     ) -> Result<Self, Box<Message>> {
         let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
         let limits = *sessions.limits();
+        let slot = sessions.resource_listeners().slots().reserve(owner, 1);
+        let slot = slot.map_err(|_| Box::new(parts.response(Err(overload::listener()))))?;
         let reservation = sessions.inbound_budget().empty(owner);
         let mut session = Session::server(Arc::clone(parts.stateless.info()), 1).within(reservation);
         let key =
@@ -81,6 +86,7 @@ impl Listener {
         let mut listener = Self {
             open,
             key: key.clone(),
+            _slot: slot,
             session,
             events,
             queue: Arc::clone(&queue),
