@@ -83,10 +83,11 @@ impl Service<Request<Body>> for Channel {
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The status of an answer from a server, or a proxy, that does not speak gRPC: its status of HTTP says why ("HTTP to gRPC
-/// Status Code Mapping" of gRPC).
+/// Status Code Mapping" of gRPC). A proxy that does may leave out the type of an answer without a body.
 fn refused<B>(response: &Response<B>) -> Option<Status> {
     let content_type = response.headers().get(CONTENT_TYPE);
-    if content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")) {
+    let is_grpc = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+    if is_grpc || response.headers().contains_key(Status::GRPC_STATUS) {
         return None;
     }
     let code = match response.status() {

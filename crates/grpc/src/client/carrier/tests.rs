@@ -117,6 +117,10 @@ async fn answer(
     if let Some(status) = scene.refuses {
         *response.status_mut() = status.try_into().unwrap();
         response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
+        if status == 204 {
+            *response.headers_mut() = Status::unavailable("away").into_http::<()>().into_parts().0.headers;
+            response.headers_mut().remove("content-type");
+        }
     }
     response
 }
@@ -334,6 +338,17 @@ async fn a_server_that_refuses_its_log_is_asked_once() {
         carrier.hear_logs(channel.clone(), &call, &heard).await;
         assert_eq!(scene.listens.load(Ordering::SeqCst), 1);
     }
+}
+
+/// nginx sends no content type with 204.
+#[tokio::test]
+async fn a_status_of_grpc_without_a_content_type_counts() {
+    let scene = Arc::new(Scene { refuses: Some(204), ..Scene::open() });
+    let mut conversation = Conversation::with(&scene).await;
+    conversation.send(2, b"quick").await;
+    let fault = Fault::from(ErrorResponse::decode(conversation.message().await.body).unwrap());
+    assert_eq!((fault.code, &*fault.message), (code::OVERLOADED, "away"));
+    conversation.end().await;
 }
 
 /// The error of proto-mcp, with the status of gRPC that stands for each status of HTTP.
