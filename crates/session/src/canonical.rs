@@ -4,7 +4,6 @@
 //! The order of an object's members, blanks and the escapes in a string do not matter. Everything else does: numbers
 //! count as they are written, because no type here holds all of them; members of the same name stay, in their order; a
 //! string that is not text (a lone surrogate) counts as it is written.
-
 //!
 //! A value becomes bytes that are the beginning of no other value's: `s` or `u`, the length and the bytes of a string; `w`,
 //! the length and the bytes of a word; `[`, the elements and `]`; `{`, the number of members and for each of them, by

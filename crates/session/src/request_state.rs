@@ -135,7 +135,7 @@ impl RequestStateKeys {
             RequestState::Parked(call) => (PARKED, call.to_bytes()),
             RequestState::Own(text) => (OWN, text.as_bytes().to_vec()),
         };
-        let mut text = Vec::with_capacity(HEAD + contents.len() + SIGNATURE);
+        let mut text = Vec::with_capacity(HEAD + contents.len() + PROOF + SIGNATURE);
         text.extend([VERSION, kind]);
         text.extend(seconds(now + lifetime).to_be_bytes());
         text.extend(contents);
@@ -247,7 +247,7 @@ fn signed(key: &[u8; 32], mut text: Vec<u8>, bound: &RequestDigest) -> Vec<u8> {
 
 fn prove(key: &[u8; 32], text: &[u8]) -> Hmac<Sha256> {
     let mut mac = keyed(key);
-    mac.update(b"protomcp requestState of these keys");
+    mac.update(b"protomcp proof of a requestState");
     mac.update(text);
     mac
 }

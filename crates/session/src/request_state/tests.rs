@@ -47,13 +47,13 @@ fn the_form_of_a_state_is_documented() {
     for (state, token) in [
         (
             own("state"),
-            "A28AAAAAcT-0LHN0YXRlYSN_kN_knQq3Vq9SKI7-CW7hvRH-4_aKljTvWaPs\
+            "A28AAAAAcT-0LHN0YXRl9_Pa0zRPe09CJflcLzCKdW7hvRH-4_aKljTvWaPs\
              gZLnnPCyHUlstJpekQI5iqqh",
         ),
         (
             parked,
-            "A3AAAAAAcT-0LAAAAAAAAAAAAAAAAAAAAAek1Bo3kjhIeydJMPhm5HuLgY7-\
-             Mu-0j7GjCDFamNYuIm75nB_y4tSF2EGMi0ociorXk2lQjj6SRq17GtvpSwtv",
+            "A3AAAAAAcT-0LAAAAAAAAAAAAAAAAAAAAAek1Bo3kjhIeydJMPhm5HuLHM84\
+             Lnm0MjYuiKvKEtEy_275nB_y4tSF2EGMi0ociorXk2lQjj6SRq17GtvpSwtv",
         ),
     ] {
         assert_eq!(keys.seal(&state, &bound, now, Duration::from_secs(300)), token);
