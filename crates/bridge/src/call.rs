@@ -82,6 +82,8 @@ impl Calls {
         let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.mark_answered();
+        } else if matches!(answer, Err(Failure::Middleware { .. })) {
+            permit.mark_intercepted();
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.detach();
@@ -90,7 +92,7 @@ impl Calls {
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
-            let polled = Box::pin(poll_task(link, name, task.task_id, listener, self.timeout));
+            let polled = Box::pin(poll_task(link, name, task.task_id, listener));
             let polled = tokio::time::timeout(time.remaining(), polled).await;
             answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
                 Ok(response) => Ok(CallAnswer::Result(response)),

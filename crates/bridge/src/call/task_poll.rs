@@ -17,6 +17,9 @@ const OFTEN: Duration = Duration::from_secs(1);
 /// The time for the process to answer a poll or a cancellation.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Longer than any task.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 86_400);
+
 /// The end of a task without a result of its tool.
 #[derive(Debug)]
 pub(crate) enum Ended {
@@ -32,22 +35,21 @@ impl From<CallError> for Ended {
     }
 }
 
-/// Waits for the task's result. Dropping the future cancels the task at the process.
+/// Waits for the task's result, without a limit. Dropping the future cancels the task at the process.
 pub(crate) async fn poll_task(
     link: &Link,
     tool: &str,
     task_id: String,
     listener: Option<OnProgress>,
-    timeout: Duration,
 ) -> Result<CallToolResponse, Ended> {
     let mut unless = CancelOnDrop { link, task_id, ended: false };
     let mut pause = SOON;
-    let failure = loop {
+    loop {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(OFTEN);
         let status = match link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, ANSWER_TIMEOUT).await {
             Ok(status) => status,
-            // A process that reads one message at a time is busy with another call. The task has its own time.
+            // A process that reads one message at a time may be busy with another call. The caller bounds the time of all.
             Err(CallError::TimedOut(_) | CallError::Busy(_)) => continue,
             Err(error) => return Err(error.into()),
         };
@@ -60,18 +62,30 @@ pub(crate) async fn poll_task(
             }
             "completed" => {
                 unless.ended = true;
-                return Ok(link.call(TaskResultRequest { task_id: unless.task_id.clone() }, timeout).await?);
+                break;
             }
-            "failed" => break Failure::TaskFailed { tool: tool.into(), message },
-            "cancelled" => break Failure::TaskCancelled { tool: tool.into() },
+            "failed" => {
+                unless.ended = true;
+                return Err(Ended::Task(Failure::TaskFailed { tool: tool.into(), message }));
+            }
+            "cancelled" => {
+                unless.ended = true;
+                return Err(Ended::Task(Failure::TaskCancelled { tool: tool.into() }));
+            }
             other => {
                 let why = format!("its task is in the unknown state \"{other}\"");
                 return Err(Ended::Task(Failure::Unusable { tool: tool.into(), why }));
             }
         }
-    };
-    unless.ended = true;
-    Err(Ended::Task(failure))
+    }
+    // A process gives a result once, so it is asked once.
+    loop {
+        match link.call(TaskResultRequest { task_id: unless.task_id.clone() }, NO_LIMIT).await {
+            // It was not sent.
+            Err(CallError::Busy(_)) => tokio::time::sleep(OFTEN).await,
+            answer => return Ok(answer?),
+        }
+    }
 }
 
 /// Cancels a task whose caller is gone.

@@ -57,9 +57,14 @@ impl Permit {
         self.is_busy = false;
     }
 
-    /// The process is about to run the middleware after the call.
+    /// The process may be running middleware for the call. Its end is noticed only if the call occupies the process.
     pub(crate) fn mark_intercepted(&mut self) {
-        self.is_busy = true;
+        self.is_busy = self.occupies();
+    }
+
+    /// True if the process takes no other call at the same time.
+    fn occupies(&self) -> bool {
+        self.slot == Slot::Occupied && self.process.concurrency() == 1
     }
 
     /// The process continues with the call as a task: others need not wait for it.
@@ -70,7 +75,7 @@ impl Permit {
     /// The tool whose handler occupies the whole process after the end of the call. A process that takes several calls
     /// takes the next one at any time.
     pub(crate) fn leaves_busy(&self) -> Option<&ToolName> {
-        let occupies = self.handler_goes_on() && self.slot == Slot::Occupied && self.process.concurrency() == 1;
+        let occupies = self.handler_goes_on() && self.occupies();
         self.tool.as_ref().filter(|_| occupies)
     }
 

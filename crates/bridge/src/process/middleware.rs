@@ -102,8 +102,8 @@ impl MiddlewareChain {
         Ok(arguments)
     }
 
-    /// Runs the middleware after the call, which may rewrite the answer of the tool. Returns false if one of it may still
-    /// be running.
+    /// Runs the middleware after the call, which may rewrite the answer of the tool. Returns false if a middleware may
+    /// still be running.
     pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) -> bool {
         let Target { tool, time, .. } = target;
         let mut has_ended = true;

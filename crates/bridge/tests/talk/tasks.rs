@@ -244,6 +244,25 @@ async fn a_task_outlives_a_process_that_answers_no_poll_for_a_while() {
     assert_eq!(host.text(id).await, "done at last");
 }
 
+/// Another call takes the time of the process, longer than a call may take.
+#[tokio::test]
+async fn the_result_of_a_task_has_the_time_of_the_task() {
+    let (stage, mut tool) = stage(|builder| builder.call_timeout(Duration::from_secs(200))).await;
+    let mut host = stage.host("{}").await;
+    let clock = StoppedClock::new();
+    let task = begin(&mut host, json!({})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let poll = polled(&mut tool, &clock).await;
+    tool.send(&poll, TaskStatusResponse { state: "completed".into(), ..Default::default() }).await;
+    let fetch = tool.request().await;
+    assert!(matches!(fetch.msg, Some(Msg::TaskResult(_))), "{fetch:?}");
+    clock.advance(Duration::from_secs(300)).await;
+    tool.result(&fetch.request_id, "done at last").await;
+    let answer = about(&mut host, "tasks/result", &task).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done at last", "{answer}");
+}
+
 /// The id of the next poll of the task, which comes after a pause.
 async fn polled(tool: &mut Tool, clock: &StoppedClock) -> String {
     clock.advance(Duration::from_secs(1)).await;
