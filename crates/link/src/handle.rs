@@ -206,7 +206,8 @@ impl Link {
         self.send(Command::KeepAlive);
     }
 
-    /// Fails the tool calls in flight with [`CallError::Interrupted`] and cancels them at the process.
+    /// Fails the tool calls in flight, and middleware before one, with [`CallError::Interrupted`], and cancels the calls at
+    /// the process.
     pub fn interrupt(&self) {
         self.send(Command::Interrupt);
     }

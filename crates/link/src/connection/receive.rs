@@ -86,7 +86,7 @@ impl Connection {
         });
         let Some(call) = call else {
             let kind = message_name(&message);
-            // The call was given up before the process made a task of it.
+            // The task has no owner: its call was given up, or has an answer already.
             if let Msg::CreateTask(CreateTaskResponse { task_id }) = message
                 && CallId::from_wire(&id).is_some()
             {
