@@ -72,7 +72,7 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let unknown = || reply::bad_request(None, format!("unknown event id {last:?}"));
     let Some((stream, number)) = parse_event_id(last) else { return unknown() };
     // From here on new events wait for this connection; earlier ones are in the store.
-    let attached = session.attach(stream);
+    let Ok(attached) = session.attach(stream, number) else { return unknown() };
     let end = attached.map_or(u64::MAX, |attached| attached.next);
     let until = valid_until(parts);
     let place = |Attached { stream_ref, .. }| StreamHandle::new(Arc::clone(&session), stream_ref, until);
@@ -82,7 +82,11 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
         Ok(replayed) => replayed,
         Err(error) => return unavailable(&error.to_string()),
     };
-    match was_given(&*store, key, attached, &replayed).await {
+    let is_known = match attached {
+        Some(_) => Ok(true),
+        None => was_given(&*store, key, &replayed).await,
+    };
+    match is_known {
         Ok(true) => {}
         Ok(false) => return unknown(),
         Err(error) => return unavailable(&error.to_string()),
@@ -111,21 +115,15 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     }
 }
 
-/// False if the stream never had the event that the client names as its last one.
-async fn was_given(
-    store: &dyn EventStore,
-    key: EventKey<'_>,
-    attached: Option<Attached>,
-    replayed: &Replayed,
-) -> Result<bool, StoreError> {
-    match (attached, replayed) {
-        (Some(attached), _) => Ok(key.number < attached.next),
+/// False if an ended stream never had the event that the client names as its last one.
+async fn was_given(store: &dyn EventStore, key: EventKey<'_>, replayed: &Replayed) -> Result<bool, StoreError> {
+    match replayed {
         // Nothing follows the last event of an ended stream, nor an event that it never had.
-        (None, Replayed::Events(missed)) if missed.is_empty() && key.number > 0 => {
+        Replayed::Events(missed) if missed.is_empty() && key.number > 0 => {
             let (_, last) = replay(store, EventKey { number: key.number - 1, ..key }, None).await?;
             Ok(!matches!(last, Replayed::Events(events) if events.is_empty()))
         }
-        (None, _) => Ok(true),
+        Replayed::Events(_) | Replayed::Missing | Replayed::Unknown => Ok(true),
     }
 }
 

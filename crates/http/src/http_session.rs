@@ -74,6 +74,10 @@ pub(crate) struct Attached {
     pub(crate) dropped: u64,
 }
 
+/// A client names an event as read that no connection can have got.
+#[derive(Debug)]
+pub(crate) struct NeverGiven;
+
 /// A POSTed message, and the request that it came with.
 #[derive(Debug)]
 struct Posted {
@@ -189,12 +193,18 @@ impl HttpSession {
         self.used().streams.open(requests, answers)
     }
 
-    /// Takes over a stream.
-    pub(crate) fn attach(&self, stream: StreamId) -> Option<Attached> {
+    /// Takes over a stream for a client that has read it up to the event `last`. `None`: it cannot be taken over.
+    ///
+    /// # Errors
+    /// If no connection can have got this event. The stream stays with the connection that has it.
+    pub(crate) fn attach(&self, stream: StreamId, last: u64) -> Result<Option<Attached>, NeverGiven> {
         let mut state = self.used();
-        let stream_ref = state.streams.attach(stream)?;
+        if state.streams.is_to_come(stream, last) {
+            return Err(NeverGiven);
+        }
+        let Some(stream_ref) = state.streams.attach(stream) else { return Ok(None) };
         let next = state.streams.next_number(stream).unwrap_or_default();
-        Some(Attached { stream_ref, next, dropped: state.streams.dropped(stream) })
+        Ok(Some(Attached { stream_ref, next, dropped: state.streams.dropped(stream) }))
     }
 
     /// True if this connection was not displaced by another one.

@@ -164,6 +164,17 @@ impl<M: Borrow<Message>, L: EventLog<M>> Streams<M, L> {
         self.connect(id)
     }
 
+    /// True if no connection to a stream of events can have got the event with this number. False for a stream that
+    /// cannot be attached.
+    pub(crate) fn is_to_come(&self, id: StreamId, number: u64) -> bool {
+        match self.open.get(&id) {
+            _ if self.closed => false,
+            Some(stream) if stream.phase == Phase::Streaming => number >= stream.next_number(),
+            // The first connection begins it.
+            _ => id == STANDALONE && number > 0,
+        }
+    }
+
     fn connect(&mut self, id: StreamId) -> Option<StreamRef> {
         let stream = self.open.get_mut(&id)?;
         stream.connection = self.next_connection;

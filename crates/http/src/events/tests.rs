@@ -121,7 +121,7 @@ async fn a_displaced_connection_sends_no_event_that_waits() {
         stage.send("first");
         assert!(poll(&mut events).is_pending());
         if is_displaced {
-            let Attached { next, .. } = stage.session.attach(0).unwrap();
+            let Attached { next, .. } = stage.session.attach(0, 0).unwrap().unwrap();
             assert_eq!(next, 2, "the store has the first");
         }
         stage.store.end_write(Ok(()));
@@ -136,7 +136,7 @@ async fn a_displaced_connection_sends_no_event_that_waits() {
 #[tokio::test(start_paused = true)]
 async fn a_store_that_finds_nothing_is_not_waited_for() {
     let stage = Stage::<Slow>::new();
-    for attached in [None, stage.session.attach(0)] {
+    for attached in [None, stage.session.attach(0, 0).unwrap()] {
         let key = EventKey { session: "s", stream: 0, number: 0 };
         assert_eq!(replay(&*stage.store, key, attached).await, Err(StoreError::Unavailable));
     }
@@ -179,7 +179,7 @@ async fn an_event_for_an_absent_client_is_in_the_store() {
     let Ok(Replayed::Events(events)) = stage.store.replay(key, u64::MAX).await else { panic!("it is known") };
     assert_eq!(events.len(), 2);
     // They wait for the client as well, which has read none of them.
-    let Attached { stream_ref, next, .. } = stage.session.attach(0).unwrap();
+    let Attached { stream_ref, next, .. } = stage.session.attach(0, 0).unwrap().unwrap();
     assert_eq!(next, 1);
     stage.stream_ref = stream_ref;
     let mut connection = stage.events();

@@ -168,6 +168,29 @@ async fn an_event_that_was_never_given_is_unknown() {
 }
 
 #[tokio::test]
+async fn an_event_that_was_never_given_ends_no_stream() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let mut listening = host.get().await;
+    listening.event().await.unwrap();
+    let mut reporting = host.post(&call_with_progress(1, "report")).await;
+    reporting.event().await.unwrap();
+    let progress = reporting.event().await.unwrap().id.unwrap();
+    let (stream, _) = progress.split_once('-').unwrap();
+    for id in ["0-1".to_owned(), format!("0-{}", u64::MAX), format!("{stream}-2"), format!("{stream}-{}", u64::MAX)] {
+        let answer = host.with("last-event-id", &id).get().await;
+        assert_eq!(answer.status, 400, "{id}");
+        assert!(answer.text().await.contains(&format!("unknown event id \\\"{id}\\\"")), "{id}");
+    }
+    stage.tools.go.notify_one();
+    let mut rest = reporting.events().await.into_iter().map(|event| event.data);
+    assert!(rest.next().is_some_and(|progress| progress.contains("\"progress\":2")));
+    assert_eq!(rest.next(), Some(done(1, "done")));
+    host.say(&call(2, "change")).await;
+    assert!(listening.event().await.unwrap().data.contains("list_changed"));
+}
+
+#[tokio::test]
 async fn a_client_that_reconnects_too_late_gets_an_error() {
     let mut config = Config::default();
     config.streams.event_store = Some(std::sync::Arc::new(MemoryStore::new(3, 100_000)));
