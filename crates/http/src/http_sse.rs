@@ -9,16 +9,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use protomcp_types::{Incoming, Message, without_byte_order_mark};
+use protomcp_types::{Incoming, Message, Request, without_byte_order_mark};
 
-use crate::auth::valid_until;
+use crate::auth::{authorize_tasks, valid_until};
 use crate::body::SourceRequest;
 use crate::caller::Principal;
 use crate::endpoint::Endpoint;
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, SESSION, accepts};
 use crate::http_session::{HttpSession, SessionKind};
-use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
+use crate::pending_requests::PendingRequests;
+use crate::reply::{self, Body, NO_SESSION, Refusal, TRANSPORT_ERROR};
 use crate::sse;
 
 /// True if a request is for this transport.
@@ -36,6 +37,7 @@ pub(crate) fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
+    // The session is new: no request of it has needed scopes that its reader would need, too.
     let session = match endpoint.begin(SessionKind::HttpSse, parts) {
         Ok(session) => session,
         Err(refusal) => return *refusal,
@@ -59,8 +61,8 @@ pub(crate) async fn post(endpoint: &Endpoint, source: &SourceRequest, body: Byte
     };
     match Incoming::parse(&body.slice_ref(without_byte_order_mark(&body))) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
-        Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
-            Ok(()) => deliver(&session, request.into(), source).await,
+        Ok(Incoming::One(Message::Request(request))) => match authorize(endpoint, parts, &request, &session) {
+            Ok(()) => ask(&session, request, source).await,
             Err(refusal) => *refusal,
         },
         Ok(Incoming::One(message)) => deliver(&session, message, source).await,
@@ -68,12 +70,25 @@ pub(crate) async fn post(endpoint: &Endpoint, source: &SourceRequest, body: Byte
     }
 }
 
+/// Checks the scopes that a request needs, and for a task the ones that the session has needed.
+fn authorize(endpoint: &Endpoint, parts: &Parts, request: &Request, session: &HttpSession) -> Result<(), Refusal> {
+    endpoint.authorize(parts, request)?;
+    authorize_tasks(&endpoint.config, parts, request, &session.needed())
+}
+
+/// Delivers a request, and notes the scopes that it needs.
+async fn ask(session: &HttpSession, request: Request, source: &SourceRequest) -> Response<Body> {
+    let requests = [request.id.clone()];
+    let mut pending = PendingRequests::new(session, &requests, source);
+    accepted(pending.deliver(request.into()).await)
+}
+
 async fn deliver(session: &HttpSession, message: Message, source: &SourceRequest) -> Response<Body> {
-    if session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
-        reply::text(StatusCode::ACCEPTED, "Accepted")
-    } else {
-        gone()
-    }
+    accepted(session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await)
+}
+
+fn accepted(is_delivered: bool) -> Response<Body> {
+    if is_delivered { reply::text(StatusCode::ACCEPTED, "Accepted") } else { gone() }
 }
 
 fn is_legacy(session: &HttpSession) -> bool {

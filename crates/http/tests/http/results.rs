@@ -6,7 +6,7 @@ use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, Progress, ServerCapabilities};
 use serde_json::{Value, json};
 
-use super::client::{Answer, Host, call, call_with_progress};
+use super::client::{Answer, Host, call, call_with_progress, initialize};
 use super::oauth::{Plain, bearer};
 
 /// Tools that are tasks, or report progress.
@@ -49,7 +49,8 @@ async fn serve() -> Host {
     });
     let sessions = ServerHandle::new(info(), Limits::default());
     let handler = Slow(Tasks::new(sessions.clone()));
-    let service = StreamableHttp::new(Server::with_sessions(sessions, handler), Config::default().protect(server));
+    let config = Config::default().protect(server).with_legacy_sse();
+    let service = StreamableHttp::new(Server::with_sessions(sessions, handler), config);
     let listener = Listener::bind("127.0.0.1:0").await.unwrap();
     let host = Host::new(listener.local_addr().unwrap());
     tokio::spawn(protomcp_http::serve(listener, service).into_future());
@@ -108,6 +109,23 @@ async fn a_task_of_a_session_is_read_with_the_scopes_of_the_session() {
     }
     let result = json(ann.post(&ask(9, "tasks/result", &task)).await).await;
     assert_eq!(result["result"]["content"][0]["text"], "deploy is done", "{result}");
+}
+
+#[tokio::test]
+async fn a_task_over_http_sse_needs_the_scopes_of_the_session() {
+    let host = serve().await;
+    let mut stream = bearer(&host.at("/sse"), "ann.use").get().await;
+    let address = stream.event().await.unwrap().data;
+    let [ann, lesser] = ["ann.use.deploy", "ann.use"].map(|token| bearer(&host.at(&format!("/sse{address}")), token));
+    assert_eq!(ann.post(&initialize("2024-11-05", "{}")).await.status, 202);
+    let ask = |id: u64, method: &str| json!({"id": id, "method": method, "params": {"taskId": "t"}}).to_string();
+    assert_eq!(lesser.post(&ask(1, "tasks/get")).await.status, 202, "nothing has needed more yet");
+    assert_eq!(ann.post(&call(2, "deploy")).await.status, 202);
+    for (id, method) in (3..).zip(["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"]) {
+        assert_refused(&lesser.post(&ask(id, method)).await, method);
+    }
+    assert_eq!(ann.post(&ask(7, "tasks/result")).await.status, 202);
+    assert_eq!(lesser.post(&call(8, "plain")).await.status, 202);
 }
 
 #[tokio::test]
