@@ -8,6 +8,7 @@ use protomcp_envelope::{
 use protomcp_link::{CallError, Link, Progress};
 
 use crate::call::progress::OnProgress;
+use crate::clock::NO_LIMIT;
 use crate::diagnostics::failure::Failure;
 
 /// The pause before the first poll; each further one is twice as long.
@@ -16,9 +17,6 @@ const SOON: Duration = Duration::from_millis(50);
 const OFTEN: Duration = Duration::from_secs(1);
 /// The time for the process to answer a poll or a cancellation.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Longer than any task.
-const NO_LIMIT: Duration = Duration::from_secs(365 * 86_400);
 
 /// The end of a task without a result of its tool.
 #[derive(Debug)]
@@ -44,7 +42,7 @@ pub(crate) async fn poll_task(
 ) -> Result<CallToolResponse, Ended> {
     let mut unless = CancelOnDrop { link, task_id, ended: false };
     let mut pause = SOON;
-    loop {
+    let failure = loop {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(OFTEN);
         let status = match link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, ANSWER_TIMEOUT).await {
@@ -60,23 +58,18 @@ pub(crate) async fn poll_task(
                     listener(Progress { progress, total, message });
                 }
             }
-            "completed" => {
-                unless.ended = true;
-                break;
-            }
-            "failed" => {
-                unless.ended = true;
-                return Err(Ended::Task(Failure::TaskFailed { tool: tool.into(), message }));
-            }
-            "cancelled" => {
-                unless.ended = true;
-                return Err(Ended::Task(Failure::TaskCancelled { tool: tool.into() }));
-            }
+            "completed" => break None,
+            "failed" => break Some(Failure::TaskFailed { tool: tool.into(), message }),
+            "cancelled" => break Some(Failure::TaskCancelled { tool: tool.into() }),
             other => {
                 let why = format!("its task is in the unknown state \"{other}\"");
                 return Err(Ended::Task(Failure::Unusable { tool: tool.into(), why }));
             }
         }
+    };
+    unless.ended = true;
+    if let Some(failure) = failure {
+        return Err(Ended::Task(failure));
     }
     // A process gives a result once, so it is asked once.
     loop {

@@ -249,9 +249,9 @@ async fn a_task_outlives_a_process_that_answers_no_poll_for_a_while() {
 async fn the_result_of_a_task_has_the_time_of_the_task() {
     let (stage, mut tool) = stage(|builder| builder.call_timeout(Duration::from_secs(200))).await;
     let mut host = stage.host("{}").await;
-    let clock = StoppedClock::new();
     let task = begin(&mut host, json!({})).await;
     let (call, _) = tool.call().await;
+    let clock = StoppedClock::new();
     tool.send(&call, created()).await;
     let poll = polled(&mut tool, &clock).await;
     tool.send(&poll, TaskStatusResponse { state: "completed".into(), ..Default::default() }).await;
@@ -259,6 +259,7 @@ async fn the_result_of_a_task_has_the_time_of_the_task() {
     assert!(matches!(fetch.msg, Some(Msg::TaskResult(_))), "{fetch:?}");
     clock.advance(Duration::from_secs(300)).await;
     tool.result(&fetch.request_id, "done at last").await;
+    drop(clock);
     let answer = about(&mut host, "tasks/result", &task).await;
     assert_eq!(answer["result"]["content"][0]["text"], "done at last", "{answer}");
 }
