@@ -50,7 +50,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "requests without a session that listen for changes",
-        "{crates/server/src/state/resource_listeners.rs MAX_LISTENERS count}; one owner may have 4 times what is free",
+        "{crates/server/src/state/handle.rs MAX_LISTENERS count}; one owner may have 4 times what is free",
         "",
     ),
     ("resources that a session subscribes to", "{crates/session/src/server.rs MAX_SUBSCRIPTIONS count}", ""),

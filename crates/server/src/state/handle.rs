@@ -52,8 +52,18 @@ pub(super) struct ServerState {
     resource_listeners: Arc<ResourceListeners>,
     keys: RequestStateKeys,
     pub(super) stores: Stores,
+    budgets: Budgets,
+}
+
+/// The amounts that callers share.
+#[derive(Debug)]
+struct Budgets {
+    /// Bytes of requests without an answer.
     inbound: Budget,
+    /// Bytes of messages that are not sent.
     outbound: Budget,
+    /// Requests without a session that listen.
+    listeners: Budget,
 }
 
 /// Set while the server runs, and never back.
@@ -81,6 +91,9 @@ impl Drop for OpenRequest {
 
 /// Tasks that begin at the same time, over those that a full store keeps.
 const SPARE_TASKS: usize = 64;
+
+/// The most requests without a session that listen for changes.
+const MAX_LISTENERS: usize = 10_000;
 
 /// Writes one task to the store, and notifies those who listen for it.
 struct TaskKeeper {
@@ -125,8 +138,12 @@ impl ServerHandle {
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
             keys,
             stores,
-            inbound: Budget::new(limits.max_inbound_bytes),
-            outbound: Budget::new(limits.max_outbound_bytes),
+            budgets: Budgets {
+                inbound: Budget::new(limits.max_inbound_bytes),
+                outbound: Budget::new(limits.max_outbound_bytes),
+                // A budget keeps its last slot.
+                listeners: Budget::new(MAX_LISTENERS + 1),
+            },
             open: Mutex::default(),
             last: AtomicU64::new(0),
             shutdown: CancellationToken::new(),
@@ -157,13 +174,18 @@ impl ServerHandle {
     /// Bytes of requests that clients have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
     #[must_use]
     pub fn inbound_budget(&self) -> &Budget {
-        &self.0.inbound
+        &self.0.budgets.inbound
     }
 
     /// Bytes of messages that wait to be sent to clients ([`Limits::max_outbound_bytes`]).
     #[must_use]
     pub fn outbound_budget(&self) -> &Budget {
-        &self.0.outbound
+        &self.0.budgets.outbound
+    }
+
+    /// A slot for each request without a session that listens.
+    pub(crate) fn listener_budget(&self) -> &Budget {
+        &self.0.budgets.listeners
     }
 
     /// The number of open sessions.

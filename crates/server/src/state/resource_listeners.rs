@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protomcp_fair::Budget;
-
 use crate::records::listener_store::ListenerStore;
 
 /// Counts the requests that listen to each resource.
@@ -12,7 +10,6 @@ use crate::records::listener_store::ListenerStore;
 pub(crate) struct ResourceListeners {
     counts: Arc<dyn ListenerStore>,
     beginning: Mutex<HashMap<String, Beginning>>,
-    slots: Budget,
 }
 
 /// The requests for a resource of which the service was told, and which it has not answered.
@@ -23,18 +20,9 @@ struct Beginning {
     has_ended: bool,
 }
 
-/// The most requests without a session that listen.
-const MAX_LISTENERS: usize = 10_000;
-
 impl ResourceListeners {
     pub(super) fn new(counts: Arc<dyn ListenerStore>) -> Self {
-        // A budget keeps its last slot.
-        Self { counts, beginning: Mutex::default(), slots: Budget::new(MAX_LISTENERS + 1) }
-    }
-
-    /// A slot for each request without a session that listens, to resources or lists.
-    pub(crate) fn slots(&self) -> &Budget {
-        &self.slots
+        Self { counts, beginning: Mutex::default() }
     }
 
     /// The requests that the service has accepted.

@@ -72,7 +72,7 @@ impl Listener {
     ) -> Result<Self, Box<Message>> {
         let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
         let limits = *sessions.limits();
-        let slot = sessions.resource_listeners().slots().reserve(owner, 1);
+        let slot = sessions.listener_budget().reserve(owner, 1);
         let slot = slot.map_err(|_| Box::new(parts.response(Err(overload::listener()))))?;
         let reservation = sessions.inbound_budget().empty(owner);
         let mut session = Session::server(Arc::clone(parts.stateless.info()), 1).within(reservation);
