@@ -82,7 +82,7 @@ pub(crate) enum Users {
     All(Era),
     /// The ones of the other era among these, with a server that has both. If it has not, the session serves them that
     /// is for all.
-    OtherEra(Era, Weak<UpstreamSession>),
+    OtherEra(Era, Arc<UpstreamSession>),
     /// The requests of one client.
     One(Box<SessionClient>),
     /// A single call.

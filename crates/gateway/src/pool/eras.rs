@@ -41,7 +41,7 @@ impl Pool {
 
     fn in_other_era(&self, era: Era, main: &Arc<UpstreamSession>) -> Arc<UpstreamSession> {
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-        let users = Users::OtherEra(era, Arc::downgrade(main));
+        let users = Users::OtherEra(era, Arc::clone(main));
         UpstreamSession::new(reach, users, environment, &self.gateway, Memory::default())
     }
 

@@ -1,7 +1,7 @@
 //! The era of a session with a server that may have both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use protomcp_client::ClientSession;
 
@@ -16,20 +16,20 @@ pub(super) struct InEra {
     /// The era in which it was opened last.
     found: Mutex<Option<Era>>,
     /// The session that is for all, in addition to this one for an era.
-    main: Option<Weak<UpstreamSession>>,
+    main: Option<Arc<UpstreamSession>>,
     /// It could not be opened, and the one that is for all serves its clients.
     has_failed: AtomicBool,
 }
 
 impl InEra {
-    pub(super) fn new(wanted: Era, main: Option<Weak<UpstreamSession>>) -> Self {
+    pub(super) fn new(wanted: Era, main: Option<Arc<UpstreamSession>>) -> Self {
         Self { wanted, found: Mutex::default(), main, has_failed: AtomicBool::new(false) }
     }
 
     /// The users of a session without its own client.
     pub(super) fn users(&self) -> Users {
         match &self.main {
-            Some(main) => Users::OtherEra(self.wanted, main.clone()),
+            Some(main) => Users::OtherEra(self.wanted, main.newest()),
             None => Users::All(self.wanted),
         }
     }
@@ -58,7 +58,7 @@ impl UpstreamSession {
     /// The session that is for all, if it is open where a second one next to it is not. If that never was, the server
     /// cannot run twice, and is not asked again; one that was lost comes back.
     pub(super) fn main_instead(&self, failure: &Failure) -> Option<Arc<Self>> {
-        let main = self.in_era.main.as_ref()?.upgrade()?.newest();
+        let main = self.in_era.main.as_ref()?.newest();
         main.open_session()?;
         if self.found().is_none() && !self.in_era.has_failed.swap(true, Ordering::AcqRel) {
             self.environment.has_one_era(&self.reach);

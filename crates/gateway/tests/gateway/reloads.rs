@@ -315,6 +315,30 @@ fn a_save_ends_an_outage_immediately() {
     });
 }
 
+/// A session of the other era that is lost in the next version: until it comes back, the first one serves its clients.
+#[test]
+fn a_session_for_all_serves_both_eras_after_a_reload() {
+    run(async {
+        let (program, heard) = (Program::new(), Seen::default());
+        let gateway = gateway().upstream(program.upstream().sharing(Sharing::Shared)).open().await.unwrap();
+        let stateful = connect(&gateway, &listening(&heard).mode(Mode::Stateful)).await;
+        let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+        assert_eq!([call(&stateful, "version").await, call(&stateless, "version").await], ["v1", "v1"]);
+        assert_eq!(program.counts(), (2, 2), "a session for each era");
+        for version in [2, 3] {
+            program.save(&gateway, Version::Works(version));
+            while !heard.wait().await.contains(&"Tools".to_owned()) {}
+            heard.take();
+        }
+        pause(1).await;
+        *program.version.lock().unwrap() = Version::Ends;
+        program.serving.lock().unwrap().pop().unwrap().abort();
+        pause(1).await;
+        assert_eq!([call(&stateful, "version").await, call(&stateless, "version").await], ["v3", "v3"]);
+        assert_eq!(program.counts().1, 1, "the other one cannot be opened");
+    });
+}
+
 #[test]
 fn a_reload_waits_until_an_old_version_has_had_its_time() {
     run(async {
