@@ -78,7 +78,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         "Display for Failure", "Display for Report", "fn attempt", "fn consequence", "fn lost", "fn merged",
         "fn probe", "fn wait",
     ]),
-    ("grpc", &["fn of_unread", "fn refused"]),
+    ("grpc", &["fn of_unread", "fn refused", "fn with_cause"]),
     ("http", &[
         "const SLOW_PROBE", "fn answer", "fn check_arguments", "fn get", "fn holder_gone", "fn listen", "fn no_room",
         "fn read", "fn refuse", "fn resume", "fn route",

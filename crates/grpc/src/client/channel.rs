@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(super) struct Channel {
     sender: SendRequest<Body>,
     /// Its task, which is aborted when it is dropped.
     _connection: Arc<JoinSet<()>>,
+    /// The server has answered a request in HTTP/2.
+    has_answered: Arc<AtomicBool>,
     ended: watch::Receiver<()>,
 }
 
@@ -44,7 +47,7 @@ impl Channel {
                 tracing::debug!("a connection to a server over gRPC has failed: {error}");
             }
         });
-        Ok(Self { sender, _connection: Arc::new(driving), ended })
+        Ok(Self { sender, _connection: Arc::new(driving), has_answered: Arc::default(), ended })
     }
 
     /// True if the connection takes no more calls.
@@ -69,8 +72,10 @@ impl Service<Request<Body>> for Channel {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let sent = self.sender.send_request(request);
+        let has_answered = Arc::clone(&self.has_answered);
         Box::pin(async move {
-            let response = sent.await?;
+            let response = sent.await.map_err(|error| with_cause(error, has_answered.load(Ordering::Relaxed)))?;
+            has_answered.store(true, Ordering::Relaxed);
             match refused(&response) {
                 Some(status) => Err(status.into()),
                 None => Ok(response),
@@ -79,8 +84,22 @@ impl Service<Request<Body>> for Channel {
     }
 }
 
-/// A `hyper::Error`, or the [`Status`] of an answer that is not of gRPC.
+/// A `hyper::Error`, or the [`Status`] of an answer that is not of gRPC, or of none.
 type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The error of a request without an answer: with its cause, unless the connection has given the request back.
+fn with_cause(error: hyper::Error, has_answered: bool) -> BoxError {
+    if error.is_canceled() || error.is_timeout() {
+        return error.into();
+    }
+    let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let code = Status::from_error(error.into()).code();
+    // Servers of HTTP/1 answer with bytes that are not HTTP/2, or with the end of the connection.
+    if has_answered {
+        return Status::new(code, format!("the connection or the call has failed: {cause}")).into();
+    }
+    Status::new(code, format!("the address has not answered with gRPC: {cause}")).into()
+}
 
 /// The status of an answer from a server, or a proxy, that does not speak gRPC: its status of HTTP says why ("HTTP to gRPC
 /// Status Code Mapping" of gRPC). A proxy that does may leave out the type of an answer without a body.

@@ -377,3 +377,25 @@ async fn an_answer_without_grpc_says_the_status_of_http() {
         conversation.end().await;
     }
 }
+
+/// It answers with bytes that are not HTTP/2, or ends the connection.
+#[tokio::test]
+async fn a_server_without_http_2_is_named_as_such() {
+    for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b""] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let way = Arc::new(TcpServer::new(&address));
+        let (channel, accepted) = tokio::join!(connect(&*way), listener.accept());
+        let (mut stream, _) = accepted.unwrap();
+        let origin = format!("http://{address}/").parse().unwrap();
+        let mut conversation = Conversation::begin(carrier(way, origin), channel.unwrap());
+        conversation.send(2, b"quick").await;
+        stream.read_exact(&mut [0; 24]).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let error = ErrorResponse::decode(conversation.message().await.body).unwrap();
+        let cause = error.message.strip_prefix("the address has not answered with gRPC: ");
+        assert!(cause.is_some_and(|cause| cause != "connection error"), "{}", error.message);
+        conversation.end().await;
+    }
+}
