@@ -39,11 +39,13 @@ mod required_capability;
 mod resource;
 mod roots;
 mod sampling;
+mod surrogates;
 mod task;
 mod task_extension;
 mod tool;
 mod ui;
 mod uri_template;
+mod value;
 mod version;
 
 pub use absent::null_as_default;
@@ -90,6 +92,7 @@ pub use resource::{
 };
 pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
+pub use surrogates::replace_lone_surrogates;
 pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, TaskSupport, timestamp};
 pub use task_extension::TaskRequest;
 pub use tool::{Tool, ToolAnnotations};

@@ -9,12 +9,15 @@ use std::fmt;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use protomcp_types::{ContentBlock, JsonBuf, RawJson, array};
+use protomcp_types::{ContentBlock, JsonBuf, RawJson, array, replace_lone_surrogates};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::json;
+
 /// The content array for a `result_json`.
 pub fn to_mcp(text: &Bytes) -> RawJson {
+    let text = &replace_lone_surrogates(text.clone());
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => RawJson::EMPTY_ARRAY,
         Some(b'[') => from_array(text),
@@ -29,7 +32,7 @@ pub fn to_mcp(text: &Bytes) -> RawJson {
 
 /// One block for any JSON text.
 pub fn block(text: &Bytes) -> RawJson {
-    match RawJson::parse(text.clone()) {
+    match json::parse(text.clone()) {
         Ok(element) => mend(element),
         Err(_) => text_block(&String::from_utf8_lossy(text)),
     }
@@ -314,6 +317,7 @@ mod tests {
     fn strings_are_decoded_and_other_json_is_shown() {
         check(r#""3""#, &format!("[{}]", text("3")));
         check("\"\\u00e9\\n\"", &format!("[{}]", text("é\n")));
+        check(r#""cut \ud83d""#, &format!("[{}]", text("cut \u{fffd}")));
         for shown in ["42", "true", "null", r#"{"a": 1}"#, "not json", "[1,", "{\"a\":", "\"open"] {
             check(shown, &format!("[{}]", text(shown)));
         }

@@ -3,6 +3,7 @@
 pub mod completion;
 pub mod content;
 pub mod definition;
+mod json;
 pub mod log;
 pub mod metadata;
 pub mod process;
