@@ -16,9 +16,12 @@ use crate::log::queue::say;
 pub(super) struct Questions {
     view: LiveView,
     turn: Arc<tokio::sync::Mutex<()>>,
-    /// Takes the lines of the question that is asked. `None` dismisses it.
-    answers: Arc<Mutex<Option<SyncSender<Option<String>>>>>,
+    /// Takes the lines of the question that is asked.
+    answers: Arc<Mutex<Option<Arc<Lines>>>>,
 }
+
+/// Takes lines; `None` dismisses the question.
+type Lines = SyncSender<Option<String>>;
 
 impl Questions {
     pub(super) fn new(view: LiveView) -> Self {
@@ -37,8 +40,9 @@ impl Questions {
     pub(super) async fn answer(self, question: Elicit) -> Result<ElicitResult, ErrorObject> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let (sender, answers) = sync_channel(1);
-        *self.lock() = Some(sender);
-        let _asked = Withdrawn(self.clone());
+        let sender = Arc::new(sender);
+        *self.lock() = Some(Arc::clone(&sender));
+        let _asked = Asked { questions: self.clone(), sender };
         let view = self.view.clone();
         let asked = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -51,17 +55,24 @@ impl Questions {
         asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<SyncSender<Option<String>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Lines>>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes the question back when it is dropped: its thread reads the end of the input.
-struct Withdrawn(Questions);
+/// A question, which is taken back when this is dropped: its thread reads the end of the input.
+struct Asked {
+    questions: Questions,
+    sender: Arc<Lines>,
+}
 
-impl Drop for Withdrawn {
+impl Drop for Asked {
     fn drop(&mut self) {
-        *self.0.lock() = None;
+        let mut answers = self.questions.lock();
+        // The next question may have been asked: the turn of this one ends with its thread.
+        if answers.as_ref().is_some_and(|current| Arc::ptr_eq(current, &self.sender)) {
+            *answers = None;
+        }
     }
 }
 
@@ -125,5 +136,38 @@ impl Write for Above {
         }
         rest.clone_into(&mut self.label.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+    use protomcp_types::{ElicitAction, RawJson};
+
+    use super::*;
+
+    /// Questions wait for each other. Each is answered as soon as it is asked.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_answer_leaves_the_next_question_alone() {
+        let questions = Questions::new(LiveView::new("a.py", || {}));
+        let schema = RawJson::parse(r#"{"type":"object","properties":{"name":{"type":"string"}}}"#).unwrap();
+        let asked: Vec<_> = (0..10)
+            .map(|number| tokio::spawn(questions.clone().answer(Elicit::form(format!("{number}?"), schema.clone()))))
+            .collect();
+        let typing = async {
+            loop {
+                questions.typed(Some("y".into()));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let answered = async {
+            tokio::select! { answers = join_all(asked) => answers, () = typing => unreachable!() }
+        };
+        let answers = tokio::time::timeout(Duration::from_secs(60), answered).await;
+        for answer in answers.expect("each question is answered") {
+            assert_eq!(answer.unwrap().unwrap().action, ElicitAction::Accept);
+        }
     }
 }
