@@ -1,6 +1,6 @@
 //! The places in which a value differs from the expected one, where both are too long to stand side by side.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// The most lines of either text, and the most places of a value.
 const MAX_LINES: usize = 20;
@@ -52,6 +52,11 @@ pub(super) fn of_values(expected: &Value, found: &Value) -> String {
     format!("expected other values:\n{}", all.join("\n"))
 }
 
+/// Numbers are equal by their value: `5` is `5.0`, and integers are compared to the last digit.
+pub(super) fn is_same(one: &Number, other: &Number) -> bool {
+    one == other || ((one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64())
+}
+
 fn compare(place: &str, expected: &Value, found: &Value, all: &mut Vec<String>) {
     match (expected, found) {
         (Value::Object(wanted), Value::Object(got)) => {
@@ -73,7 +78,7 @@ fn compare(place: &str, expected: &Value, found: &Value, all: &mut Vec<String>) 
                 all.push(format!("{place}: expected {} elements, got {}", wanted.len(), got.len()));
             }
         }
-        (Value::Number(one), Value::Number(other)) if one.as_f64() == other.as_f64() => {}
+        (Value::Number(one), Value::Number(other)) if is_same(one, other) => {}
         _ if expected == found => {}
         _ => all.push(format!("{place}: expected {}, got {}", shown(expected), shown(found))),
     }
@@ -117,8 +122,8 @@ mod tests {
 
     #[test]
     fn values_are_compared_by_places() {
-        let expected = json!({"a/b": [1, 2], "c": 5, "d": {"e": 1}, "f": "x"});
-        let found = json!({"a/b": [1, 3, 4], "c": 5.0, "d": {"e": 1, "g": 2}});
+        let expected = json!({"a/b": [1, 2], "c": 5, "d": {"e": 1}, "f": "x", "h": 9_007_199_254_740_993_u64});
+        let found = json!({"a/b": [1, 3, 4], "c": 5.0, "d": {"e": 1, "g": 2}, "h": 9_007_199_254_740_992_u64});
         let difference = of_values(&expected, &found);
         let lines: Vec<_> = difference.lines().collect();
         assert_eq!(lines[0], "expected other values:");
@@ -127,10 +132,11 @@ mod tests {
             "/a~1b: expected 2 elements, got 3",
             "/d/g: expected nothing, got 2",
             "/f: expected \"x\", got nothing",
+            "/h: expected 9007199254740993, got 9007199254740992",
         ] {
             assert!(lines.contains(&line), "{line}: {difference}");
         }
-        assert_eq!(lines.len(), 5, "{difference}");
+        assert_eq!(lines.len(), 6, "{difference}");
         let many = json!(vec![1; 100]);
         assert!(of_values(&many, &json!(vec![2; 100])).ends_with("… 80 more"));
     }

@@ -122,10 +122,9 @@ impl Matcher {
     }
 }
 
-/// Numbers are equal by their value: `5` is `5.0`.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) => difference::is_same(one, other),
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
         }
@@ -235,6 +234,7 @@ mod tests {
     fn values_are_compared_as_expected() {
         for (expected, good, bad) in [
             (json!(5), json!(5.0), json!("5")),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64)),
             (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}), json!({"a": 1})),
             (json!({"equals": {"contains": 1}}), json!({"contains": 1}), json!([1])),
             (json!({"contains": "ell"}), json!("hello"), json!("halo")),
