@@ -477,3 +477,16 @@ def test_arguments_of_prompts_are_converted() -> None:
     for part in ('"word" is missing', 'expected integer, got "x"', 'unknown argument "wrd"; did you mean "word"?'):
         assert part in message
     assert [each.name for each in get_registered_prompts()[0].arguments] == ["word", "times", "loud"]
+
+
+def test_no_questions_have_no_answers() -> None:
+    @tool
+    def plain(ctx: ToolContext) -> str:
+        return str(ctx.ask_all())
+
+    @tool
+    async def later(ctx: AsyncContext) -> str:
+        return str(await ctx.ask_all())
+
+    with Harness() as tools:
+        assert (tools.start(plain).result(5).text, tools.start(later).result(5).text) == ("[]", "[]")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -162,3 +164,34 @@ def test_an_interrupt_has_no_way_through_the_sdk(tmp_path: Path, monkeypatch: py
         with pytest.raises(KeyboardInterrupt) as caught:
             runner.run()
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "run"
+
+
+def test_a_tool_error_takes_an_exception() -> None:
+    @tool
+    def fail() -> str:
+        raise ToolError(ValueError("no disk"), code=None, suggestion=ValueError("buy one"))  # type: ignore[arg-type]
+
+    with Harness() as tools:
+        result = tools.call(fail)
+        assert (result.is_error, result.text) == (True, "no disk")
+        assert result.error is not None
+        assert (result.error["error_code"], result.error["suggestion"]) == ("", "buy one")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="TaskGroup comes with Python 3.11")
+def test_a_group_of_one_exception_is_that_exception() -> None:
+    async def broken() -> None:
+        raise ToolError("no disk", code="NO_DISK")
+
+    @tool
+    async def work() -> str:
+        async with asyncio.TaskGroup() as outer:  # type: ignore[attr-defined,unused-ignore]
+            async with asyncio.TaskGroup() as inner:  # type: ignore[attr-defined,unused-ignore]
+                inner.create_task(broken())
+            outer.create_task(broken())
+        return ""
+
+    with Harness() as tools:
+        result = tools.call(work)
+        assert result.error is not None
+        assert (result.text, result.error["error_code"]) == ("no disk", "NO_DISK")

@@ -12,7 +12,7 @@ from ._plan import Plan
 from ._typing import TYPE_CHECKING
 from ._wire import CallToolRequest, CallToolResponse, Envelope
 from .context import BaseContext, current
-from .errors import Cancelled, TaskError
+from .errors import Cancelled, TaskError, leaf_of
 from .result import ToolResult
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Work:
     def _failed(self, error: BaseException) -> None:
         """Answers with an exception of any kind. An interrupt of the process goes on."""
         try:
+            error = leaf_of(error)
             if not self.context._cancelled:
                 report(error, self.about())
         except Exception:

@@ -246,6 +246,8 @@ class ToolContext(BaseContext):
 
         A call that is cancelled before the answers ends here, as in `check`.
         """
+        if not questions:
+            return []
         envelopes = self._envelopes(questions)
         link = self._link
         assert link is not None
@@ -334,6 +336,8 @@ class AsyncContext(BaseContext):
 
     async def ask_all(self, *questions: Question) -> list[Any]:
         """Asks several questions together and returns the answers in their order; raises AskError."""
+        if not questions:
+            return []
         import asyncio
 
         envelopes = self._envelopes(questions)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def _text(value: object) -> str:
+    """Many pass the exception that they have caught."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
 class ToolError(Exception):
     """Fails a call with a text for the model, and with details for programs.
 
@@ -12,10 +17,10 @@ class ToolError(Exception):
 
     def __init__(self, message: str, *, code: str = "", suggestion: str = "", retryable: bool = False) -> None:
         super().__init__(message)
-        self.message = message
-        self.code = code
-        self.suggestion = suggestion
-        self.retryable = retryable
+        self.message = _text(message)
+        self.code = _text(code)
+        self.suggestion = _text(suggestion)
+        self.retryable = bool(retryable)
 
 
 class TaskError(ToolError):
@@ -31,6 +36,16 @@ class AskError(ToolError):
 
 class DeclarationError(TypeError):
     """A tool, or another part of a file, cannot be served as it is written. The text names its place."""
+
+
+def leaf_of(error: BaseException) -> BaseException:
+    """The exception in a group of one, such as the group that a `TaskGroup` raises; any other one as it is."""
+    while type(error).__name__ in ("ExceptionGroup", "BaseExceptionGroup"):
+        inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+        if len(inner) != 1:
+            break
+        error = inner[0]
+    return error
 
 
 class Cancelled(BaseException):
