@@ -7,12 +7,13 @@ functions in C behind it, and `json` itself where they are not there, or take ot
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
 from types import SimpleNamespace
 
 from ._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 _CONSTANTS = {"-Infinity": float("-inf"), "Infinity": float("inf"), "NaN": float("nan")}
@@ -66,16 +67,21 @@ def _encoder() -> tuple[Callable[[str], str], Callable[[Any], str]]:
 
 
 def quote(text: str) -> str:
-    """A string of JSON. Halves of surrogate pairs are escaped: they have no form in UTF-8."""
-    quoted: str = _quote(text)
-    try:
-        if not quoted.isascii():
-            quoted.encode()
-    except UnicodeEncodeError:
-        import json
+    """A string of JSON, as `mended`."""
+    return mended(_quote(text))
 
-        return json.dumps(text)
-    return quoted
+
+def mended(text: str) -> str:
+    """A text that has a form in UTF-8: U+FFFD takes the place of halves of surrogate pairs.
+
+    Names of files have such halves: `os.listdir` writes bytes that are not UTF-8 with them.
+    """
+    try:
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def parse(text: str) -> Any:
@@ -166,28 +172,35 @@ def _decode_marked(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
-    """The JSON text of any value that has one; raises TypeError or ValueError."""
-    text = _encode(value)
-    try:
-        if not text.isascii():
-            text.encode()
-    except UnicodeEncodeError:
-        import json
-
-        return json.dumps(value, allow_nan=False, default=to_plain, separators=(",", ":"))
-    return text
+    """The JSON text of any value that has one, as `mended`; raises TypeError or ValueError."""
+    text: str = _encode(value)
+    _check_range(text)
+    return mended(text)
 
 
 def dump_exact(value: Any) -> str:
-    """The same, for strict readers: halves of surrogate pairs, and numbers beyond a double, are a ValueError, too."""
+    """The same, but halves of surrogate pairs are a ValueError, too."""
     text = _encode(value)
+    _check_range(text)
     text.encode()
-    # A number with 309 digits, the shortest beyond a double, has one of these places.
-    if any(text[at].isdigit() for at in range(308, len(text), 309)):
-        import json
-
-        json.loads(text, parse_int=_in_range)
     return text
+
+
+def _check_range(text: str) -> None:
+    """Raises ValueError if a number is beyond a double, which other readers refuse."""
+    # A number with 309 digits, the shortest beyond a double, has one of these places.
+    for at in range(308, len(text), 309):
+        if text[at].isdigit() and _digits_around(text, at) > 308:
+            import json
+
+            json.loads(text, parse_int=_in_range)
+            return
+
+
+def _digits_around(text: str, at: int) -> int:
+    before, after = text[max(at - 308, 0) : at], text[at : at + 309]
+    digits = "0123456789"
+    return len(before) - len(before.rstrip(digits)) + len(after) - len(after.lstrip(digits))
 
 
 def _in_range(digits: str) -> None:
@@ -266,8 +279,10 @@ def _to_text(value: Any) -> Any:
         return str(value)
     if type(value).__name__ in ("UUID", "Decimal"):
         return str(value)
-    if isinstance(value, (range, type({}.keys()), type({}.values()))):
-        return list(value)
+    if isinstance(value, Mapping):
+        return to_plain(dict(value))
+    if isinstance(value, (Sequence, Set, ValuesView, Iterator)):
+        return [to_plain(each) for each in value]
     raise TypeError(f"a value of type {type(value).__qualname__} has no form in JSON")
 
 

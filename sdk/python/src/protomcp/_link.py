@@ -6,12 +6,13 @@ import os
 import threading
 import time
 
+from ._json import mended
 from ._typing import TYPE_CHECKING
 from ._wire import CallToolResponse, Envelope, RawHeader, write_envelope, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
+    from typing import Any, Protocol
 
     Deliver = Callable[[Envelope | None], None]
     """Takes the answer to a request, or None if the link has ended."""
@@ -54,7 +55,7 @@ class Link:
         """Writes one frame. After the end of the link it does nothing: the reader notices."""
         if envelope.for_call and "for-call" not in self.features:
             envelope.for_call = ""
-        self._send_bytes(write_envelope(envelope))
+        self._send_bytes(_written(envelope))
 
     def hold(self, on_hold: Callable[[], None] = lambda: None) -> None:
         """From now on answers of this thread wait for `flush`, or for another frame: one write costs less than many.
@@ -82,11 +83,11 @@ class Link:
         """Answers a call, with a large text outside the envelope."""
         text = response.result_json
         if len(text) * 4 <= self._raw_above or not self._is_raw(text, response):
-            self._answer(write_envelope(Envelope("call_result", response, request_id)))
+            self._answer(_written(Envelope("call_result", response, request_id)))
             return
         data = text.encode()
         response.result_json = ""
-        rest = write_envelope(Envelope("call_result", response, request_id))
+        rest = _written(Envelope("call_result", response, request_id))
         is_alone = not _has_more(response)
         header = RawHeader(request_id, "result_json", len(data), followed_by_result=not is_alone)
         head = write_envelope(Envelope("raw_header", header))
@@ -169,6 +170,27 @@ class Link:
             waiting, self._waiting = self._waiting, {}
         for deliver in waiting.values():
             deliver(None)
+
+
+def _written(envelope: Envelope) -> bytes:
+    try:
+        return write_envelope(envelope)
+    except UnicodeEncodeError:
+        _mend(envelope)
+        return write_envelope(envelope)
+
+
+def _mend(message: Any) -> None:
+    """Mends the texts of a message that have no form in UTF-8, such as names of files."""
+    for name in message.__slots__:
+        value = getattr(message, name)
+        if isinstance(value, list):
+            setattr(message, name, [mended(each) if isinstance(each, str) else each for each in value])
+        elif isinstance(value, str):
+            setattr(message, name, mended(value))
+        for each in value if isinstance(value, list) else [value]:
+            if hasattr(each, "__slots__"):
+                _mend(each)
 
 
 def _has_more(response: CallToolResponse) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from ._faults import Faults, InvalidArguments
 from ._json import dump, quote, to_plain
@@ -10,7 +11,7 @@ from ._types import REQUIRED, Kind, Types, UnknownType
 from ._typing import TYPE_CHECKING, get_args, get_origin, is_special, is_union
 from ._wire import CallToolResponse
 from ._wire import ToolError as WireError
-from .content import Content
+from .content import Content, Text
 from .errors import Cancelled, DeclarationError, ToolError
 from .result import ToolResult
 
@@ -82,6 +83,7 @@ class Output:
             raise _mismatch(error) from None
 
     def _texts(self, value: Any) -> tuple[str, str]:
+        value = drained(value)
         if has_content(value):
             return content_json(value), ""
         try:
@@ -125,7 +127,7 @@ class Output:
             if not isinstance(plain, dict):
                 raise OutputMismatch("structured_content must be a JSON object")
             structured = dump(plain)
-        given = result.result
+        given = drained(result.result)
         response = CallToolResponse(
             is_error=result.is_error,
             result_json=content_json(given if given or not structured else structured),
@@ -186,15 +188,26 @@ def block(value: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """The text of a value: text as it is, anything else as JSON, and as Python writes it if it has no JSON."""
+    """The text of a value: text as it is, anything else as JSON; raises OutputMismatch."""
     if isinstance(value, str):
         return value
     try:
         return dump(value)
-    except (TypeError, ValueError) as error:
-        if is_cyclic(error):
-            raise
-        return str(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _mismatch(error) from None
+
+
+def with_note(value: Any, note: str) -> Any:
+    """The content of a result with a text behind it: text in text, and a block of its own in a list of blocks."""
+    value = drained(value)
+    if not has_content(value):
+        return text_of(value) + note
+    return [*(value if isinstance(value, (list, tuple)) else [value]), Text(note.lstrip("\n"))]
+
+
+def drained(value: Any) -> Any:
+    """The elements of an iterator as a list; any other value as it is."""
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def failed(error: BaseException) -> CallToolResponse:

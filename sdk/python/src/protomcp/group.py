@@ -273,13 +273,13 @@ def _noted(chosen: ActionDef, result: Any, notes: list[str]) -> Any:
     """The result with the hints that apply."""
     if not notes:
         return result
-    from ._output import text_of
+    from ._output import with_note
 
     text = "\n\n**Hints:**\n" + "\n".join(f"- {each}" for each in notes)
     if not isinstance(result, ToolResult):
-        return ToolResult(text_of(result) + text)
+        return ToolResult(with_note(result, text))
     found = ToolResult(**{name: getattr(result, name) for name in ToolResult.__slots__})
-    found.result = text_of(result.result) + text
+    found.result = with_note(result.result, text)
     return found
 
 
