@@ -197,12 +197,24 @@ def text_of(value: Any) -> str:
         raise _mismatch(error) from None
 
 
-def with_note(value: Any, note: str) -> Any:
-    """The content of a result with a text behind it: text in text, and a block of its own in a list of blocks."""
+def content_of(value: Any) -> Any:
+    """Contents as they are, anything else as text; raises OutputMismatch."""
     value = drained(value)
-    if not has_content(value):
-        return text_of(value) + note
-    return [*(value if isinstance(value, (list, tuple)) else [value]), Text(note.lstrip("\n"))]
+    return value if has_content(value) else text_of(value)
+
+
+def with_note(value: Any, note: str) -> Any:
+    """The content of a result with a text behind it, which is a separate block behind other blocks."""
+    content = content_of(value)
+    if isinstance(content, str):
+        return content + note
+    return [*(content if isinstance(content, (list, tuple)) else [content]), Text(note.lstrip("\n"))]
+
+
+def texts_of(content: Any) -> str:
+    """The texts of contents, line by line."""
+    blocks = map(block, content if isinstance(content, (list, tuple)) else [content])
+    return "\n".join(each["text"] for each in blocks if each["type"] == "text")
 
 
 def drained(value: Any) -> Any:

@@ -8,17 +8,19 @@ can have *handles*. The first step returns a handle, the list never changes, and
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _docstring, _registry
-from ._json import dump
-from ._output import report, text_of
+from ._json import dump, to_plain
+from ._output import content_of, report, texts_of, with_note
 from ._plan import Plan, PlanCache
 from ._registry import check_text
 from ._signature import doc_of, is_async, marked, name_of, set_mark
 from .context import context_as
+from .errors import leaf_of
 from .result import ToolResult
 from .tool import ToolDef, get_registered_tools
 
@@ -28,6 +30,7 @@ _workflow_registry: list[WorkflowDef] = []
 _active: dict[str, list[WorkflowState]] = {}
 """The workflows that run, by session; the last one is in front."""
 _handles: dict[str, WorkflowState] = {}
+_lock = threading.Lock()
 
 MAX_SESSIONS = 10_000
 """The sessions whose workflows are kept; the oldest is forgotten."""
@@ -150,6 +153,9 @@ class WorkflowState:
         # Other tools that its session does not see, in a workflow with handles.
         self.limited: list[str] = []
         self.used = time.monotonic()
+        # True while a step runs, and when the run has ended.
+        self.is_busy = False
+        self.has_ended = False
 
 
 def step(
@@ -313,9 +319,8 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
             return _refuse(f"No active workflow '{made.name}' to cancel")
         if made.handles and all(made.step(each).no_cancel for each in state.next):
             return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
-        if made.on_cancel is not None:
-            made.on_cancel()
-        return _end(made, state, ctx, f"Workflow '{made.name}' cancelled")
+        done = made.on_cancel() if made.on_cancel is not None else None
+        return _after(done, lambda: _end(made, state, f"Workflow '{made.name}' cancelled"))
 
     handler.resolves_contexts = True  # type: ignore[attr-defined]
     schema: dict[str, Any] = {"type": "object", "properties": {}}
@@ -335,37 +340,62 @@ class _StepCall:
         self.made, self.step, self.ctx, self.arguments = made, each, ctx, arguments
         self.state: Any = None
 
-    def run(self) -> ToolResult:
+    def run(self) -> Any:
         if (refusal := self._enter()) is not None:
             return refusal
         try:
-            result = self._call()
-        except Exception as error:
-            return self._caught(error)
-        return self._leave(result)
+            try:
+                result = self._call()
+            except Exception as error:
+                return self._caught(error)
+            return self._leave(result)
+        finally:
+            self._exit()
 
-    async def run_async(self) -> ToolResult:
+    async def run_async(self) -> Any:
         if (refusal := self._enter()) is not None:
             return refusal
         try:
-            result = await self._call()
-        except Exception as error:
-            return self._caught(error)
-        return self._leave(result)
+            try:
+                result = await self._call()
+            except Exception as error:
+                return self._caught(error)
+            found = self._leave(result)
+            return await found if hasattr(found, "__await__") else found
+        finally:
+            self._exit()
 
     def _enter(self) -> ToolResult | None:
-        """Finds the state, or begins a workflow."""
+        """Finds the state, or begins a workflow. One step of a run runs at a time."""
         made, each = self.made, self.step
-        if each.initial:
-            self.state = _begin(made, each, self.ctx)
-            return None
-        self.state = _state_of(made, self.ctx, self.arguments)
-        if self.state is None:
-            return _refuse(f"No active workflow '{made.name}' to continue")
-        if made.handles and each.name not in self.state.next:
-            return _refuse(f"Step '{each.name}' is not next. Next: {', '.join(self.state.next)}")
-        self.state.current_step = each.name
+        with _lock:
+            state = _state_of(made, self.ctx, self.arguments) if not (each.initial and made.handles) else None
+            if state is not None and state.is_busy:
+                text = "another step of this run has not ended"
+                return ToolResult(text, is_error=True, error_code="OUT_OF_ORDER", message=text, retryable=True)
+            if each.initial:
+                state = _begin(made, each, self.ctx)
+            elif state is None:
+                return _refuse(f"No active workflow '{made.name}' to continue")
+            elif made.handles and each.name not in state.next:
+                return _refuse(f"Step '{each.name}' is not next. Next: {', '.join(state.next)}")
+            state.current_step = each.name
+            state.is_busy = True
+            self.state = state
         return None
+
+    def _exit(self) -> None:
+        """The step has ended. A first step that has failed leaves no run; another one leaves no older run."""
+        state = self.state
+        state.is_busy = False
+        if not self.step.initial or state.has_ended:
+            return
+        if not state.next:
+            _drop(state)
+        elif not self.made.handles:
+            for each in list(_active.get(state.session, ())):
+                if each is not state and each.workflow_name == state.workflow_name:
+                    _drop(each)
 
     def _call(self) -> Any:
         from .group import ActionDef, _refusal
@@ -377,33 +407,66 @@ class _StepCall:
             raise _Refusal(refusal)
         return plan._call(context_as(self.ctx, plan.context_class), arguments)
 
-    def _caught(self, error: Exception) -> ToolResult:
+    def _caught(self, raised: Exception) -> ToolResult:
         """Goes on with the step for this exception, or lets the caller retry."""
+        error: Any = leaf_of(raised)
         name = type(error).__name__
         if isinstance(error, _Refusal):
             return error.result
         for kind, target in (self.step.on_error or {}).items():
-            if isinstance(error, kind):
+            if isinstance(error, kind) and not self.state.has_ended:
                 self.state.current_step = target
                 text = f"Error caught ({name}: {error}), transitioning to '{target}'"
                 return _proceed(self.made, self.state, [target], text)
         report(error, f"step {self.made.name}.{self.step.name}")
         return _refuse(f"Step '{self.step.name}' failed: {name}: {error}. You can retry.")
 
-    def _leave(self, value: Any) -> ToolResult:
+    def _leave(self, value: Any) -> Any:
         made, each = self.made, self.step
-        result = value if isinstance(value, StepResult) else StepResult("" if value is None else text_of(value))
+        given = value if isinstance(value, ToolResult) else ToolResult()
+        if given.is_error:
+            # The step has failed: the run stays where it is.
+            return given
+        structured = to_plain(given.structured_content)
+        result = value if isinstance(value, StepResult) else StepResult(value)
+        if value is given:
+            result.result = given.result or ("" if structured is None else structured)
+        result = StepResult("" if result.result is None else content_of(result.result), result.next)
+        if self.state.has_ended:
+            # The run was cancelled during the step.
+            return ToolResult(result.result, structured_content=structured, meta=given.meta)
         if result.next is not None and each.next is None:
             return _refuse(f"Step '{each.name}' returned next={result.next} but has no declared next")
         if invalid := set(result.next or ()) - set(each.next or ()):
             return _refuse(f"Step '{each.name}' returned invalid next steps: {invalid}. Declared: {each.next}")
         self.state.history.append((each.name, result))
         if each.terminal:
-            if made.on_complete is not None:
-                made.on_complete()
-            return _end(made, self.state, self.ctx, result.result or "Workflow complete")
+            done = made.on_complete() if made.on_complete is not None else None
+            content = result.result or "Workflow complete"
+            return _after(done, lambda: _merged(given, structured, _end(made, self.state, content)))
         following = result.next if result.next is not None else each.next or []
-        return _proceed(made, self.state, following, result.result or f"Proceed to: {following}")
+        content = result.result or f"Proceed to: {following}"
+        return _merged(given, structured, _proceed(made, self.state, following, content))
+
+
+def _merged(given: ToolResult, structured: Any, found: ToolResult) -> ToolResult:
+    """The result for the client, with the other parts of what a step has returned."""
+    found.enable_tools = [*(given.enable_tools or ()), *(found.enable_tools or ())]
+    found.disable_tools = [*(given.disable_tools or ()), *(found.disable_tools or ())]
+    found.meta = given.meta
+    if isinstance(structured, dict):
+        found.structured_content = structured | (found.structured_content or {})
+    return found
+
+
+def _after(done: Any, then: Callable[[], Any]) -> Any:
+    """The result of `then`, when a function of the workflow has ended that may be async."""
+    return _awaited(done, then) if hasattr(done, "__await__") else then()
+
+
+async def _awaited(done: Any, then: Callable[[], Any]) -> Any:
+    await done
+    return then()
 
 
 class _Refusal(Exception):
@@ -428,17 +491,30 @@ def _owner(ctx: Any) -> str:
 def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
     others = [one.name for one in get_registered_tools() if not one.name.startswith(f"{made.name}.")]
     state = WorkflowState(made.name, each.name, [], others, made.instance)
+    state.session = _session(ctx)
     if made.handles:
-        state.handle, state.owner, state.session = os.urandom(12).hex(), _owner(ctx), _session(ctx)
+        state.handle, state.owner = os.urandom(12).hex(), _owner(ctx)
         hidden = {one.name for one in get_registered_tools() if one.hidden}
         state.pre_workflow_tools = [one for one in others if one not in hidden]
         _forget_old()
         _handles[state.handle] = state
     else:
-        if len(_active) >= MAX_SESSIONS:
+        if len(_active) >= MAX_SESSIONS and state.session not in _active:
             _active.pop(next(iter(_active)))
-        _active.setdefault(_session(ctx), []).append(state)
+        _active.setdefault(state.session, []).append(state)
     return state
+
+
+def _drop(state: WorkflowState) -> None:
+    """Forgets a run. A step of it that still runs does not bring it back."""
+    state.has_ended = True
+    with _lock:
+        _handles.pop(state.handle, None)
+        running = _active.get(state.session, [])
+        if state in running:
+            running.remove(state)
+        if not running:
+            _active.pop(state.session, None)
 
 
 def _forget_old() -> None:
@@ -462,12 +538,13 @@ def _state_of(made: WorkflowDef, ctx: Any, arguments: dict[str, Any]) -> Workflo
     return running[-1] if running and running[-1].workflow_name == made.name else None
 
 
-def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], text: str) -> ToolResult:
+def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], content: Any) -> ToolResult:
     """The result that shows the next steps."""
     state.next = list(following)
     if made.handles:
+        text = content if isinstance(content, str) else texts_of(content)
         about = {"result": text, "handle": state.handle, "next": [f"{made.name}.{each}" for each in following]}
-        shown = f"{text}\n\nhandle: {state.handle}\nnext: {', '.join(about['next'])}"
+        shown = with_note(content, f"\n\nhandle: {state.handle}\nnext: {', '.join(about['next'])}")
         before, state.limited = state.limited, _limited(made, state)
         again = [each for each in before if each not in state.limited]
         return ToolResult(shown, structured_content=about, enable_tools=again, disable_tools=state.limited)
@@ -478,7 +555,7 @@ def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], text
         allow, block = _patterns(made, following)
         shown_tools |= {each for each in state.pre_workflow_tools if _is_shown(each, allow, block)}
     hidden = {each.name for each in get_registered_tools()} - shown_tools
-    return ToolResult(text, enable_tools=sorted(shown_tools), disable_tools=sorted(hidden))
+    return ToolResult(content, enable_tools=sorted(shown_tools), disable_tools=sorted(hidden))
 
 
 def _patterns(made: WorkflowDef, following: list[str]) -> tuple[list[str] | None, list[str] | None]:
@@ -499,16 +576,11 @@ def _limited(made: WorkflowDef, state: WorkflowState) -> list[str]:
     return [each for each in state.pre_workflow_tools if not _is_shown(each, allow, block)]
 
 
-def _end(made: WorkflowDef, state: WorkflowState, ctx: Any, text: str) -> ToolResult:
+def _end(made: WorkflowDef, state: WorkflowState, content: Any) -> ToolResult:
     """The result that shows the tools from before."""
+    _drop(state)
     if made.handles:
-        _handles.pop(state.handle, None)
-        return ToolResult(text, enable_tools=state.limited)
-    running = _active.get(_session(ctx), [])
-    if state in running:
-        running.remove(state)
-    if not running:
-        _active.pop(_session(ctx), None)
+        return ToolResult(content, enable_tools=state.limited)
     before = set(state.pre_workflow_tools)
     hidden = {each.name for each in get_registered_tools()} - before
-    return ToolResult(text, enable_tools=sorted(before), disable_tools=sorted(hidden))
+    return ToolResult(content, enable_tools=sorted(before), disable_tools=sorted(hidden))
