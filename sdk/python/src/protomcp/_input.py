@@ -95,7 +95,6 @@ class Input:
         self.names = {each.name for each in self.fields}
         self._exact = [(each, _exact_type(each.kind)) for each in self.fields]
         self.schema = self._schema()
-        # The types of the result are added later.
         self.has_models = self.types.has_models
 
     def _kind(self, name: str, hint: Any, default: Any, note: str | None) -> Kind:

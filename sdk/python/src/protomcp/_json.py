@@ -243,6 +243,16 @@ def _pruned(schema: Any) -> Any:
     return kept
 
 
+class Dumped(dict[str, "Any"]):
+    """A model of pydantic as JSON has it. `kind` is its class."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, value: dict[str, Any], kind: type) -> None:
+        super().__init__(value)
+        self.kind = kind
+
+
 def to_plain(value: Any) -> Any:
     """A value as JSON has it: dicts, lists and scalars."""
     kind = type(value)
@@ -251,9 +261,12 @@ def to_plain(value: Any) -> Any:
     if kind is dict or isinstance(value, dict):
         return {_key(name): to_plain(each) for name, each in value.items()}
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True)
+        found = value.model_dump(mode="json", by_alias=True)
+        return Dumped(found, kind) if type(found) is dict else found
     if hasattr(kind, "__dataclass_fields__"):
-        return {name: to_plain(getattr(value, name)) for name in kind.__dataclass_fields__ if not name.startswith("_")}
+        from dataclasses import fields
+
+        return {each.name: to_plain(getattr(value, each.name)) for each in fields(value) if each.name[0] != "_"}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: to_plain(each) for name, each in value._asdict().items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -6,6 +6,7 @@ from . import _registry, discovery
 from ._input import Input
 from ._output import Output
 from ._signature import is_async, is_generator, place_of
+from ._types import Types
 from ._typing import TYPE_CHECKING
 from .context import ToolContext, context_as
 from .errors import DeclarationError
@@ -71,7 +72,7 @@ class Plan:
 
             self.dependencies = Dependencies(self.input)
         hint = self.input.signature.returns if output_type is None else output_type
-        self.output = Output(hint, self.input.types, is_kept=output_type is None)
+        self.output = Output(hint, Types(self.input.signature.scope, is_output=True), is_kept=output_type is None)
         wraps = _registry.local_middleware()
         if is_generator(handler):
             raise DeclarationError("it yields, and a call has one result: return a list")

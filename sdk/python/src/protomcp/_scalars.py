@@ -105,7 +105,8 @@ def _date_types() -> dict[type, Scalar]:
 def _path_types() -> dict[type, Scalar]:
     from pathlib import Path, PurePath
 
-    text = {"type": "string", "format": "path"}
+    # JSON Schema has no format for paths.
+    text = {"type": "string"}
     return {Path: (text, _parsed(Path, "a path")), PurePath: (text, _parsed(PurePath, "a path"))}
 
 

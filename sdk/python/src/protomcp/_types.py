@@ -112,7 +112,8 @@ class _Text:
 class Types:
     """The types of one schema. `definitions` are its `$defs`; `scope` resolves names in annotations."""
 
-    def __init__(self, scope: dict[str, Any] | None = None) -> None:
+    def __init__(self, scope: dict[str, Any] | None = None, *, is_output: bool = False) -> None:
+        self._is_output = is_output
         self.definitions: dict[str, Schema] = {}
         # True if a model of pydantic is among them: it may convert values that its schema does not allow.
         self.has_models = False
@@ -163,7 +164,7 @@ class Types:
         found = self._texts.get(text)
         if found is not None:
             if found.kind is None:
-                name = "".join(each if each.isascii() and each.isalnum() else "_" for each in text).strip("_") or "Type"
+                name = _identifier(text)
                 while self._names.setdefault(name, found) is not found:
                     name += "_"
                 found.name = name
@@ -225,8 +226,7 @@ class Types:
 
     def _of_class(self, cls: Any) -> Kind:
         if cls in SCALARS:
-            schema, load = SCALARS[cls]
-            return Kind(dict(schema), load)
+            return self._of_scalar(cls)
         if hasattr(cls, "model_json_schema"):
             return self._of_model(cls)
         if "enum" in sys.modules and issubclass(cls, sys.modules["enum"].Enum):
@@ -239,17 +239,22 @@ class Types:
             return self._name(cls, cls.__name__, lambda: self._of_named_tuple(cls))
         for known in SCALARS:
             if known is not bool and issubclass(cls, known) and cls.__module__ in ("pathlib", "builtins"):
-                schema, load = SCALARS[known]
-                return Kind(dict(schema), load)
+                return self._of_scalar(known)
         if cls.__module__ in ("builtins", "collections.abc", "typing"):
             raise UnknownType(f"{_name_of(cls)} has no form in JSON")
         raise UnknownType(f"{_name_of(cls)} has no form in JSON: a dataclass, a TypedDict or a pydantic model has one")
+
+    def _of_scalar(self, cls: Any) -> Kind:
+        schema, load = SCALARS[cls]
+        # Values of Python may have no zone, which RFC 3339 wants: clients would refuse the result.
+        is_local = self._is_output and schema.get("format") in ("date-time", "time")
+        return Kind({name: each for name, each in schema.items() if not (is_local and name == "format")}, load)
 
     def _name(self, key: Any, name: str, make: Callable[[], Kind]) -> Kind:
         """A type with a name: defined once, and referred to by name from everywhere."""
         found = self._named.get(key)
         if found is None:
-            while self._names.setdefault(name, key) is not key:
+            while name in self.definitions or self._names.setdefault(name, key) is not key:
                 name += "_"
             made: list[Kind] = []
             found = Kind({"$ref": f"#/$defs/{name}"}, lambda value, place, faults: made[0].load(value, place, faults))
@@ -281,17 +286,18 @@ class Types:
         hints = self._hints(cls)
         fields = []
         for each in dataclasses.fields(cls):
-            if not each.init:
+            # A result has the fields that are made from others, too, and not the private ones.
+            if each.name.startswith("_") if self._is_output else not each.init:
                 continue
             kind = self.of(hints.get(each.name, object))
             description = each.metadata.get("description")
             if description:
                 kind = Kind(kind.schema | {"description": description}, kind.load)
             missing = dataclasses.MISSING
-            is_required = each.default is missing and each.default_factory is missing
+            is_required = each.init and each.default is missing and each.default_factory is missing
             default = each.default if each.default is not missing else REQUIRED
             fields.append(Field(each.name, kind, is_required=is_required, default=default))
-        return record(fields, lambda members: cls(**members), _doc(cls))
+        return record(fields, dict if self._is_output else lambda members: cls(**members), _doc(cls))
 
     def _of_named_tuple(self, cls: Any) -> Kind:
         hints, defaults = self._hints(cls), cls._field_defaults
@@ -308,28 +314,29 @@ class Types:
 
     def _of_model(self, cls: Any) -> Kind:
         """A model of pydantic: its own schema, its own checks."""
+        from ._models import load_model, load_result, model_schema
+
         self.has_models = True
+        found = self._named.get(cls)
+        if found is None:
+            name = _identifier(cls.__name__)
+            while True:
+                if self._names.get(name, cls) is cls:
+                    schema, inner = model_schema(cls, name, self.definitions, is_output=self._is_output)
+                    if self.definitions.get(name, schema) == schema:
+                        break
+                name += "_"
+            self._names[name] = cls
+            self.definitions |= {name: schema} | inner
+            load = load_result if self._is_output else load_model
+            found = Kind({"$ref": f"#/$defs/{name}"}, lambda value, place, faults: load(cls, value, place, faults))
+            self._named[cls] = found
+        return found
 
-        def make() -> Kind:
-            schema = cls.model_json_schema(ref_template="#/$defs/{model}")
-            if schema.get("$ref") == f"#/$defs/{cls.__name__}":
-                # The model refers to itself.
-                schema = schema["$defs"].pop(cls.__name__) | {"$defs": schema["$defs"]}
-            for name, definition in schema.pop("$defs", {}).items():
-                self.definitions.setdefault(name, definition)
 
-            def load(value: Any, place: str, faults: Faults) -> Any:
-                try:
-                    return cls.model_validate(value)
-                except ValueError as error:
-                    for each in error.errors():  # type: ignore[attr-defined]
-                        inner = "".join(f"/{part}" for part in each["loc"])
-                        got = "" if each["type"] == "missing" else f", got {quoted(each['input'])}"
-                        faults.add(place + inner, f"{each['msg']}{got}")
-
-            return Kind(schema, load)
-
-        return self._name(cls, cls.__name__, make)
+def _identifier(text: str) -> str:
+    """A name for a definition, which references can have."""
+    return "".join(each if each.isascii() and each.isalnum() else "_" for each in text).strip("_") or "Type"
 
 
 def _is_key_required(hint: Any, is_required: bool) -> bool:
@@ -489,7 +496,7 @@ def mapping(key: Kind, item: Kind) -> Kind:
             return faults.expected(place, "a number as the name", name)
 
     def load(value: Any, place: str, faults: Faults) -> Any:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             return faults.expected(place, "object", value)
         return {
             load_name(name, f"{place}/{name}", faults): load_item(each, f"{place}/{name}", faults)
