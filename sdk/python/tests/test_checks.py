@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import enum
 import json
 from typing import Annotated, Any, Literal
 
@@ -341,3 +342,39 @@ def test_a_pattern_is_matched_unless_the_bridge_has_matched_it() -> None:
 
     with Harness() as tools:
         assert not call(tools, "changed", {"a": "a"}, matches=True)
+
+
+class Step(enum.Enum):
+    HALF = 0.5
+    WHOLE = 1.0
+
+
+BOUNDS: list[tuple[Any, list[Any], list[Any], dict[str, Any]]] = [
+    (Annotated[str | None, Field(max_length=5)], [None, "12345"], ["123456"], {"maxLength": 5}),
+    (Annotated[list[int] | None, Field(min_length=1)], [None, [1]], [[]], {"minItems": 1}),
+    (Annotated[str | list[int], Field(max_length=2)], ["ab", [1, 2]], ["abc"], {"maxLength": 2, "maxItems": 2}),
+    (
+        Annotated[bytes, Field(max_length=2, min_length=1)],
+        ["YQ==", "YWI="],
+        ["YWJj", ""],
+        {"maxLength": 4, "minLength": 4},
+    ),
+    (Annotated[bytes | str, Field(max_length=2)], ["YWI=", "ab"], ["YWJj"], {}),
+    (Annotated[float, Field(multiple_of=0.1)], [0.3, 0.7, 1, 1e6], [0.35], {"multipleOf": 0.1}),
+    (Annotated[int, Field(multiple_of=3)], [9, 3 * 10**30], [10, 3 * 10**30 + 1], {"multipleOf": 3}),
+    (Literal[1, 2], [1, 1.0, 2], [True, 1.5], {"enum": [1, 2]}),
+    (Step, [1, 1.0, 0.5], [True, 2], {}),
+    (Literal[True], [True], [1, 1.0], {"enum": [True]}),
+]
+
+
+@pytest.mark.parametrize(("hint", "good", "bad", "bounds"), BOUNDS, ids=[str(each[0])[:40] for each in BOUNDS])
+def test_bounds_fit_their_type(hint: Any, good: list[Any], bad: list[Any], bounds: dict[str, Any]) -> None:
+    kind = Types(globals()).of(hint)
+    assert {name: kind.schema.get(name) for name in bounds} == bounds
+    lengths = {"minLength", "maxLength", "minItems", "maxItems"} & set(kind.schema)
+    assert lengths <= set(bounds)
+    for value, is_good in [*((each, True) for each in good), *((each, False) for each in bad)]:
+        faults = Faults()
+        kind.load(value, "", faults)
+        assert bool(faults) is not is_good, (value, faults.list())

@@ -535,7 +535,8 @@ def enumeration(cls: Any) -> Kind:
 def _load_choice(choices: list[tuple[type, Any, Any]]) -> Load:
     def load(value: Any, place: str, faults: Faults) -> Any:
         for kind, plain, meant in choices:
-            if kind is type(value) and plain == value:
+            # JSON has one type of numbers; True is not one of them.
+            if plain == value and (kind is type(value) or {kind, type(value)} == {int, float}):
                 return meant
         texts = [each for _, each, _ in choices if isinstance(each, str)]
         hint = did_you_mean(value, texts) if isinstance(value, str) else ""
@@ -615,7 +616,7 @@ _BOUNDS = {
     "gt": ("exclusiveMinimum", "more than {}", lambda value, bound: value > bound),
     "le": ("maximum", "at most {}", lambda value, bound: value <= bound),
     "lt": ("exclusiveMaximum", "less than {}", lambda value, bound: value < bound),
-    "multiple_of": ("multipleOf", "a multiple of {}", lambda value, bound: value % bound == 0),
+    "multiple_of": ("multipleOf", "a multiple of {}", lambda value, bound: _is_multiple(value, bound)),
     "min_length": ("min", "{} {} at least", lambda value, bound: len(value) >= bound),
     "max_length": ("max", "{} {} at most", lambda value, bound: len(value) <= bound),
 }
@@ -642,9 +643,10 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
                 continue
             unit = ""
             if name.endswith("length"):
-                suffix, unit = _LENGTHS.get(schema.get("type", "array"), _LENGTHS["array"])
-                keyword += suffix
-            schema[keyword] = bound
+                bounds, unit = _length_bounds(schema, keyword, bound)
+                schema.update(bounds)
+            else:
+                schema[keyword] = bound
             checks.append((text.format(bound, unit), lambda value, holds=holds, bound=bound: holds(value, bound)))  # type: ignore[misc]
         if pattern := getattr(each, "pattern", None):
             import re
@@ -674,6 +676,31 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
         return found
 
     return Kind(schema, load)
+
+
+def _length_bounds(schema: Schema, keyword: str, bound: int) -> tuple[Schema, str]:
+    """The bounds of a length for the types in a schema, and its unit. Bytes are longer as text."""
+    found: Schema = {}
+    units: list[str] = []
+    for each in schema.get("anyOf", (schema,)):
+        if each.get("type") == "null":
+            continue
+        suffix, unit = _LENGTHS.get(each.get("type", "array"), _LENGTHS["array"])
+        is_bytes = "contentEncoding" in each
+        units.append("bytes" if is_bytes else unit)
+        found[keyword + suffix] = (bound + 2) // 3 * 4 if is_bytes else bound
+    if {"bytes", "characters"} <= set(units):
+        # One keyword cannot have both bounds.
+        del found[keyword + "Length"]
+    return found, " or ".join(dict.fromkeys(units))
+
+
+def _is_multiple(value: Any, bound: Any) -> bool:
+    """True for 0.3 and 0.1, too, which have no exact form."""
+    if isinstance(value, int) and isinstance(bound, int):
+        return value % bound == 0
+    steps = value / bound
+    return bool(abs(steps - round(steps)) <= 1e-9)
 
 
 def _pattern(matcher: Any) -> tuple[str, Callable[[Any], bool]]:
