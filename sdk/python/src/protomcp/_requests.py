@@ -8,9 +8,9 @@ from typing import Any
 from ._dependencies import Dependencies
 from ._input import arguments_of, input_of
 from ._json import dump, parse, parse_finite
-from ._output import block, text_of_error
+from ._output import OutputMismatch, block, drained, text_of_error
 from ._signature import is_async
-from ._types import Field
+from ._types import Types
 from ._uris import encoded, match
 from ._wire import (
     CompletionRequest,
@@ -31,7 +31,7 @@ from .completion import CompletionResult, get_completion_handler
 from .content import Content
 from .context import context_as
 from .errors import ToolError
-from .prompt import PromptDef, PromptMessage, PromptResult
+from .prompt import PromptDef, PromptResult
 from .resource import (
     ResourceContent,
     ResourceDef,
@@ -104,9 +104,11 @@ def _template_arguments(template: ResourceTemplateDef, uri: str, values: dict[st
 
     found: dict[str, Any] = {}
     faults = Faults()
-    for field in input_of(template.handler).fields:
+    inner = input_of(template.handler)
+    for field in inner.fields:
         if field.name in values:
-            found[field.name] = field.kind.load(_number_in(field, values[field.name]), field.step, faults)
+            value = _number_in(field.kind.schema, inner.types, values[field.name])
+            found[field.name] = field.kind.load(value, field.step, faults)
         elif field.name == "uri" or field.is_required:
             found[field.name] = uri
     if faults:
@@ -114,9 +116,13 @@ def _template_arguments(template: ResourceTemplateDef, uri: str, values: dict[st
     return found
 
 
-def _number_in(field: Field, text: str) -> Any:
-    """Arguments of prompts and values of templates are text: numbers are read from it."""
-    if field.kind.schema.get("type") in ("integer", "number", "boolean"):
+_READ = {"integer", "number", "boolean"}
+
+
+def _number_in(schema: dict[str, Any], types: Types, text: str) -> Any:
+    """Arguments of prompts and values of templates are text: numbers are read from it, unless text fits."""
+    found = _types_of(schema, types)
+    if found <= _READ | {"null"} and found & _READ:
         try:
             return parse_finite(text)
         except ValueError:
@@ -124,9 +130,22 @@ def _number_in(field: Field, text: str) -> Any:
     return text
 
 
+def _types_of(schema: dict[str, Any], types: Types) -> set[Any]:
+    """The types of JSON that fit a schema; None among them stands for any."""
+    if "$ref" in schema:
+        return _types_of(types.definitions[schema["$ref"].rpartition("/")[2]], types)
+    if "anyOf" in schema:
+        return {each for one in schema["anyOf"] for each in _types_of(one, types)}
+    found = schema.get("type")
+    return set(found) if isinstance(found, list) else {found}
+
+
 def contents(value: Any, uri: str, mime_type: str) -> Envelope:
     """The answer for what a handler of a resource has returned."""
     body, meta = (value.contents, value.meta) if isinstance(value, ResourceResult) else (value, None)
+    if body is None:
+        # The resource does not exist.
+        body = []
     parts = body if isinstance(body, (list, tuple)) and _are_contents(body) else [body]
     found = [_content(each, uri, mime_type) for each in parts]
     return Envelope("read_resource_response", ReadResourceResponse(found, metadata_json=_meta(meta)))
@@ -167,28 +186,35 @@ def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
     inner = input_of(prompt.handler)
     for field in inner.fields:
         if isinstance(text := found.get(field.name), str):
-            found[field.name] = _number_in(field, text)
+            found[field.name] = _number_in(field.kind.schema, inner.types, text)
     return Handler(prompt.handler, inner.load(prompt.name, found, "prompt"))
 
 
 def messages(value: Any) -> Envelope:
     """The answer for what a handler of a prompt has returned."""
     whole = value if isinstance(value, PromptResult) else PromptResult(value)
-    parts = whole.messages if isinstance(whole.messages, (list, tuple)) else [whole.messages]
+    found = drained(whole.messages)
+    parts = found if isinstance(found, (list, tuple)) else [found]
     response = GetPromptResponse(whole.description, [_message(each) for each in parts], None, _meta(whole.meta))
     return Envelope("get_prompt_response", response)
 
 
 def _message(value: Any) -> WireMessage:
-    if isinstance(value, PromptMessage):
-        return WireMessage(value.role, dump(block(value.content)))
-    if isinstance(value, dict) and "role" in value:
-        content = value.get("content")
-        return WireMessage(value["role"], dump(content if isinstance(content, dict) else block(content)))
     if isinstance(value, (str, Content)):
         return WireMessage("user", dump(block(value)))
-    # Any object with a role and a content.
-    return WireMessage(value.role, dump(block(value.content)))
+    if isinstance(value, dict):
+        role, content = value.get("role"), value.get("content")
+    else:
+        # Any object with a role and a content.
+        role, content = getattr(value, "role", None), getattr(value, "content", None)
+    if not isinstance(role, str):
+        raise OutputMismatch(f"a prompt returns text, messages with a role, or a list of them, not {_named(value)}")
+    is_block = isinstance(value, dict) and isinstance(content, dict)
+    return WireMessage(role, dump(content if is_block else block(content)))
+
+
+def _named(value: Any) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def unprompted(error: BaseException) -> Envelope:
@@ -218,7 +244,7 @@ def suggestions(value: Any) -> Envelope:
     elif value is None:
         found = CompletionResponse()
     else:
-        values = [str(each) for each in value]
+        values = [str(each) for each in ([value] if isinstance(value, str) else value)]
         found = CompletionResponse(values, len(values))
     return Envelope("completion_response", found)
 

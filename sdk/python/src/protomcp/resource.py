@@ -111,8 +111,8 @@ def resource(
 ) -> Callable[[_F], _F]:
     """Registers a resource. The function is called with the URI, or with nothing if it has no parameter.
 
-    It returns text, bytes, a ResourceContent, a list of these, a ResourceResult, or a value that becomes JSON. An empty
-    list means that the resource does not exist.
+    It returns text, bytes, a ResourceContent, a list of these, a ResourceResult, or a value that becomes JSON. None and
+    an empty list mean that the resource does not exist.
     """
     check_text("resource", "the URI", uri)
 
