@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from protomcp import AsyncContext, ToolContext, configure, lifespan, tool, tool_manager
+from protomcp import AsyncContext, Depends, ToolContext, configure, lifespan, tool, tool_manager
 from protomcp._wire import CallToolRequest, Envelope, write_envelope
 from protomcp.errors import Cancelled
 from protomcp.testing import Harness
@@ -376,3 +378,58 @@ def test_many_calls_in_one_piece_are_answered(is_async: bool) -> None:
         for _ in range(3):
             for id in send_together(tools, *["later" if is_async else "work"] * 200):
                 assert len(tools._answer(id, 30.0).result_json) > 2000
+
+
+def test_a_plain_handler_has_its_own_loop_next_to_async_ones() -> None:
+    async def inner() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    @tool
+    def plain() -> str:
+        return asyncio.run(inner())
+
+    @tool
+    def slow() -> str:
+        time.sleep(0.01)
+        return asyncio.run(inner())
+
+    @tool
+    def returned() -> Any:
+        return inner()
+
+    @tool
+    async def later() -> str:
+        task = asyncio.get_running_loop().create_task(inner())
+        return await task
+
+    with Harness() as tools:
+        calls = [tools.start(each) for _ in range(5) for each in (plain, slow, later, returned, plain, later)]
+        assert {each.result().text for each in calls} == {"done"}
+
+
+def test_values_last_until_an_async_wrapper_has_ended() -> None:
+    order = []
+
+    def provide() -> Iterator[str]:
+        order.append("open")
+        yield "value"
+        order.append("close")
+
+    def wrap(function: Any) -> Any:
+        @functools.wraps(function)
+        async def call(*arguments: Any, **named: Any) -> Any:
+            await asyncio.sleep(0)
+            order.append("call")
+            return function(*arguments, **named)
+
+        return call
+
+    @tool
+    @wrap
+    def use(value: str = Depends(provide)) -> str:
+        return value
+
+    with Harness() as tools:
+        assert tools.call(use).text == "value"
+    assert order == ["open", "call", "close"]

@@ -58,7 +58,9 @@ class Dependencies:
             values: dict[Provider, Any] = {}
             for name, provider in self.needs:
                 arguments[name] = _solve(provider, ctx, values, stack)
-            return handler(**arguments)
+            result = handler(**arguments)
+            # An async function around a plain one: it has not begun.
+            return _awaited(result, stack.pop_all()) if hasattr(result, "__await__") else result
 
     async def call_async(self, handler: Callable[..., Any], arguments: dict[str, Any], ctx: Any) -> Any:
         """The same for an async handler."""
@@ -67,6 +69,11 @@ class Dependencies:
             for name, provider in self.needs:
                 arguments[name] = await _solve_async(provider, ctx, values, stack)
             return await handler(**arguments)
+
+
+async def _awaited(result: Any, stack: contextlib.ExitStack) -> Any:
+    with stack:
+        return await result
 
 
 def _arguments(provider: Provider, ctx: Any) -> dict[str, Any]:

@@ -43,8 +43,8 @@ class EventLoop(MainThread):
                 await self._serve()
 
     async def _serve(self) -> None:
-        # Frames may have been read before the loop was there.
-        self._take_frames()
+        # Frames may have been read before the loop was there. No task runs while they are taken.
+        self._loop.call_soon(self._take_frames)
         self._loop.add_reader(self._stream, self._readable)
         try:
             await self._closed.wait()
@@ -66,6 +66,7 @@ class EventLoop(MainThread):
     def adopt(self, work: Work, value: Any) -> None:
         """A task awaits what a plain handler has returned."""
         if threading.get_ident() == self._thread:
+            asyncio._set_running_loop(self._loop)
             self._start(work, value)
         else:
             self._soon(self._start, work, value)
@@ -126,6 +127,14 @@ class EventLoop(MainThread):
             await work.run_async(value)
         finally:
             work.context._bind_cancel(None)
+
+    def _run_one(self, work: Work) -> None:
+        """A plain handler does not see this loop: `asyncio.run` does not begin where one runs."""
+        asyncio._set_running_loop(None)
+        try:
+            super()._run_one(work)
+        finally:
+            asyncio._set_running_loop(self._loop)
 
     def _run(self, work: Work) -> None:
         self._run_one(work)
