@@ -38,6 +38,7 @@ from protomcp import (
     resource_template,
     server_context,
     step,
+    telemetry_sink,
     tool,
     workflow,
 )
@@ -490,3 +491,49 @@ def test_no_questions_have_no_answers() -> None:
 
     with Harness() as tools:
         assert (tools.start(plain).result(5).text, tools.start(later).result(5).text) == ("[]", "[]")
+
+
+def test_progress_may_be_a_fraction(capfd: pytest.CaptureFixture[str]) -> None:
+    events = []
+    telemetry_sink(lambda event: events.append((event.phase, event.progress, event.total, event.message)))
+
+    @tool
+    def work(ctx: ToolContext) -> str:
+        ctx.report_progress(1, 4)
+        ctx.report_progress(1.0, 4.0)
+        ctx.report_progress(1.5, 4, "half")
+        ctx.report_progress(float("nan"), 4)
+        ctx.report_progress(2, float("inf"))
+        ctx.report_progress(2, 4)
+        return "done"
+
+    with Harness() as tools:
+        call = tools.start(work)
+        assert call.result().text == "done"
+        assert call.progress == [(1, ""), (1, ""), (1500, "half"), (2000, "")]
+    assert events[1:4] == [("progress", 1, 4, ""), ("progress", 1, 4, ""), ("progress", 1.5, 4, "half")]
+    assert [phase for phase, *_ in events] == ["start", *["progress"] * 4, "success"]
+    assert capfd.readouterr().err == "protomcp: the progress nan of 4 is not sent: both are finite numbers\n"
+
+
+def test_a_log_message_has_its_text_and_its_data() -> None:
+    @tool
+    def speak(ctx: ToolContext) -> str:
+        ctx.log.info("one", data={"two": 2})
+        ctx.log.info("zero", data=0)
+        ctx.log.info("", data=0)
+        ctx.log.info("", data={})
+        ctx.log.info("none", data=None)
+        ctx.log.info("order", data=Order(Color.RED))
+        return ""
+
+    with Harness() as tools:
+        tools.call(speak)
+        assert [data for _, data in tools.logs] == [
+            {"message": "one", "two": 2},
+            {"message": "zero", "data": 0},
+            0,
+            {},
+            {"message": "none"},
+            {"message": "order", "color": "red", "count": 1, "note": None},
+        ]

@@ -56,7 +56,7 @@ def asks(tools: Harness) -> None:
     call = tools.start("count", to=3)
     assert call.result().text == "counted to 3"
     assert call.progress[-1] == (3, "at 3")
-    assert tools.logs == [("info", {"to": 3, "client": "protomcp-testing"})]
+    assert tools.logs == [("info", {"message": "counted", "to": 3, "client": "protomcp-testing"})]
     assert tools.call("delete", path="a").text == "deleted a"
     assert tools.call("plan").text == "Ann works in 1 folders"
 

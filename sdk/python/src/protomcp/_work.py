@@ -197,6 +197,7 @@ class ToolCall(Work):
             self._started = time.monotonic()
             self._action = str(arguments.get("action", ""))
             self._emit("start", dict(arguments))
+            self.context._on_progress = self._report_progress
         if not self.is_concurrent:
             return plan.chain(self.context, arguments)
         # The time of the handler alone: sending waits for other threads.
@@ -241,6 +242,9 @@ class ToolCall(Work):
     def _report(self, phase: str, result: str = "", error: Exception | None = None) -> None:
         elapsed = int((time.monotonic() - self._started) * 1000)
         self._emit(phase, {}, result, error, elapsed)
+
+    def _report_progress(self, *progress: Any) -> None:
+        self._emit("progress", {}, "", None, int((time.monotonic() - self._started) * 1000), *progress)
 
     def _emit(self, phase: str, arguments: dict[str, Any], *outcome: Any) -> None:
         from .telemetry import ToolCallEvent, emit_telemetry

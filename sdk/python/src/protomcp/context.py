@@ -6,6 +6,7 @@ A handler gets it in a parameter whose annotation is ToolContext, or AsyncContex
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
 import time
 
@@ -81,7 +82,11 @@ class BaseContext:
     _arrived = 0.0
     _wait: Callable[[threading.Event, float | None], bool] | None = None
     _begin_task: Callable[[], bool] | None = None
+    _on_progress: Callable[[float, float, str], None] | None = None
     _questions = 0
+    # The factor of progress, which is whole numbers on the way. It stays, since progress has to grow.
+    _scale = 1
+    _has_odd_progress = False
     request_id = ""
     """The id of the request. It is unique in this process."""
 
@@ -91,11 +96,25 @@ class BaseContext:
         self._cancelled = False
         self._cancel_callback: Callable[[], None] | None = None
 
-    def report_progress(self, progress: int, total: int = 0, message: str = "") -> None:
-        """Tells the client how far the call is, if it has asked for that. `total` 0 means unknown."""
+    def report_progress(self, progress: float, total: float = 0, message: str = "") -> None:
+        """Tells the client how far the call is, if it has asked for that. `total` 0 means unknown.
+
+        If one of both is a fraction, the client gets thousandths. Infinite numbers and NaN are not sent.
+        """
+        total = total or 0
+        if progress - progress != 0 or total - total != 0:
+            if not self._has_odd_progress:
+                self._has_odd_progress = True
+                text = f"protomcp: the progress {progress} of {total} is not sent: both are finite numbers"
+                print(text, file=sys.stderr, flush=True)
+            return
+        if self._on_progress is not None:
+            self._on_progress(progress, total, message)
         if self._progress_token and not self._cancelled:
-            notification = ProgressNotification(self._progress_token, int(progress), int(total), message)
-            self._send_fn(Envelope("progress", notification))
+            if progress % 1 != 0 or total % 1 != 0:
+                self._scale = 1000
+            done, whole = round(progress * self._scale), round(total * self._scale)
+            self._send_fn(Envelope("progress", ProgressNotification(self._progress_token, done, whole, message)))
 
     def is_cancelled(self) -> bool:
         """True if the caller no longer wants the result."""

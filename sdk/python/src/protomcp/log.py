@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._json import dump
+from ._json import dump, to_plain
 from ._typing import TYPE_CHECKING
 from ._wire import Envelope, LogMessage
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ServerLogger:
     """Sends log messages to the client of the running call; outside a call, to whom the bridge thinks they concern.
 
-    Each method takes a text, or `data=` with any value that has a form in JSON.
+    Each method takes a text, and `data=` with any value that has a form in JSON: a dict has the text as its `message`.
 
     MCP 2026-07-28 deprecates log messages to clients: they stay for a year at least. What only the operator needs
     belongs to standard error, which is in the log of `pmcp`.
@@ -28,7 +28,7 @@ class ServerLogger:
         from .context import current
 
         context = current.get()
-        text = dump(data) if data else dump({"message": message})
+        text = dump(_content(message, to_plain(data)))
         self._send_fn(
             Envelope("log", LogMessage(level, self._name, text), for_call=context.request_id if context else "")
         )
@@ -56,3 +56,11 @@ class ServerLogger:
 
     def emergency(self, message: str, **kwargs: Any) -> None:
         self._log("emergency", message, kwargs.get("data"))
+
+
+def _content(message: str, data: Any) -> Any:
+    if data is None:
+        return {"message": message}
+    if not message:
+        return data
+    return {"message": message} | (data if isinstance(data, dict) else {"data": data})

@@ -64,7 +64,7 @@ def sidecar(
     """Starts a program before the first call, or with the server (`start_on="server_start"`).
 
     `health_check` is a URL: the start waits until it answers with status 200, `health_timeout` seconds at most. The
-    program is stopped with the process.
+    program is stopped with the process. `restart_on_version_mismatch` has no effect, like in the published SDK.
     """
     check_text("sidecar", "a name", name)
 

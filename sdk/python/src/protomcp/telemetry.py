@@ -24,8 +24,8 @@ class ToolCallEvent:
         result: str = "",
         error: Exception | None = None,
         duration_ms: int = 0,
-        progress: int = 0,
-        total: int = 0,
+        progress: float = 0,
+        total: float = 0,
         message: str = "",
     ) -> None:
         self.tool_name = tool_name
