@@ -468,3 +468,13 @@ def test_a_meta_without_a_form_in_json_is_named(declare: Callable[[], Any], mess
     with pytest.raises(DeclarationError) as found, Harness():
         pass
     assert re.match(rf"{re.escape(__file__)}:\d+: {re.escape(message)}", str(found.value)), found.value
+
+
+def test_an_annotated_parameter_that_may_be_none_is_optional() -> None:
+    @tool
+    def take(a: Annotated[int | None, Field("A number.", ge=1)], b: Annotated[int, Field(ge=1)]) -> str:
+        return f"{a} {b}"
+
+    with Harness() as tools:
+        assert json.loads(tools.tools["take"].input_schema_json)["required"] == ["b"]
+        assert tools.call(take, b=1).text == "None 1"

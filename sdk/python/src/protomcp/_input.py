@@ -223,6 +223,8 @@ def provider_of(hint: Any, default: Any) -> Callable[..., Any] | None:
 
 def _is_optional(hint: Any) -> bool:
     """A parameter that may be None can be left out."""
+    while is_special(get_origin(hint), "Annotated"):
+        hint = get_args(hint)[0]
     return type(None) in get_args(hint)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ._paths import from_caller
 from .resource import ResourceContent, ResourceDef, _resource_registry
 
 MIME_TYPE = "text/html;profile=mcp-app"
@@ -13,8 +14,9 @@ MIME_TYPE = "text/html;profile=mcp-app"
 class App:
     """A page of HTML, registered as a resource, that hosts show for the tools with `@tool(app=...)`.
 
-    `html` is the page itself, or the path of its file, which is read whenever a host asks. `csp` and `permissions` are
-    the extension's: the origins that the page may use, and what it may do.
+    `html` is the page itself, or the path of its file, which is read whenever a host asks; a relative one starts at the
+    folder of the tool file. `csp` and `permissions` are the extension's: the origins that the page may use, and the
+    abilities that it may have.
     """
 
     def __init__(
@@ -32,7 +34,8 @@ class App:
     ) -> None:
         self.name = name
         self.uri = uri or f"ui://{name}"
-        self._html = html
+        path = os.fspath(html)
+        self._html = path if path.lstrip().startswith("<") else from_caller(path)
         ui: dict[str, Any] = {}
         if csp:
             ui["csp"] = csp
@@ -49,7 +52,7 @@ class App:
 
     def html(self) -> str:
         """The page."""
-        if isinstance(self._html, str) and self._html.lstrip().startswith("<"):
+        if self._html.lstrip().startswith("<"):
             return self._html
         with open(self._html, encoding="utf-8") as file:
             return file.read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ._paths import from_caller
 from ._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ _concurrency = 1
 def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
     """Sets the folder whose Python files are loaded at the start, and how many plain handlers may run concurrently.
 
+    A relative path is relative to the folder of the tool file.
     Files whose names begin with an underscore are not loaded. With `hot_reload` the folder is loaded again in the
     running process when a file changes. With a `concurrency` above 1 all plain handlers overlap, in threads.
     """
     global _concurrency
     if handlers_dir or concurrency is None:
-        _config["handlers_dir"] = handlers_dir
+        _config["handlers_dir"] = from_caller(handlers_dir) if handlers_dir else ""
         _config["hot_reload"] = hot_reload
     if concurrency is not None:
         if concurrency < 1:
