@@ -12,7 +12,7 @@ use std::time::Instant;
 use protomcp_bridge::{Builder, Passing, Side, Tap};
 use protomcp_trace::{Entry, Party, Recording, Redaction, Sessions};
 use protomcp_transport::{Direction, Observed, Transport};
-use protomcp_types::Message;
+use protomcp_types::{Message, RawJson};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
@@ -27,7 +27,7 @@ const MAX_ENVELOPE: usize = 1 << 20;
 
 /// A message as JSON.
 pub(crate) fn value(message: &Message) -> Value {
-    serde_json::from_str(&message.to_text()).unwrap_or_default()
+    RawJson::parse(message.to_text()).map(|raw| raw.to_value()).unwrap_or_default()
 }
 
 /// A trace that grows. Clones write to the same one, in the order in which they are called.

@@ -1,8 +1,9 @@
 //! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: a conversation with a tool file, held again.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use protomcp_conformance::{Sandbox, Web, living};
 use rustix::process::Signal;
@@ -67,6 +68,33 @@ fn a_trace_has_the_wire_of_the_tool_process() {
     let is_answer = |line: &&Value| line["message"]["request_id"] == calls[0]["message"]["request_id"];
     let answer = tool.iter().rfind(is_answer).expect("the call was answered");
     assert!(answer["from"] == "tool" && answer["message"]["call_result"].is_object(), "{answer}");
+}
+
+/// Each message is in the trace, with U+FFFD for half of an emoji.
+#[test]
+fn a_trace_has_messages_that_are_not_all_text() {
+    let sandbox = Sandbox::new();
+    let server = r#"
+import sys
+for line in sys.stdin:
+    if '"ping"' in line:
+        print(r'{"jsonrpc":"2.0","id":1,"result":{"a":"\ud83d","n":1e400}}', flush=True)
+"#;
+    sandbox.write("server.py", server);
+    let mut record = sandbox.pmcp(&["record", "--to", "trace.jsonl", "--", "python3", "server.py"]).command();
+    let mut record = record.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("pmcp starts");
+    let mut input = record.stdin.take().expect("it was piped");
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":"\ud83d"}}}}"#).expect("pmcp reads it");
+    let mut answer = String::new();
+    BufReader::new(record.stdout.take().expect("it was piped")).read_line(&mut answer).expect("it is text");
+    assert!(answer.contains(r"\ud83d") && answer.contains("1e400"), "passed on as it is: {answer}");
+    drop(input);
+    assert!(record.wait().expect("it ends").success());
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    let read = trace.lines().filter(|line| line.contains("\"a\":\"\u{fffd}\""));
+    assert_eq!(read.count(), 2, "{trace}");
+    let (code, _, text) = run(&sandbox, &["replay", "trace.jsonl", "--", "python3", "server.py"]);
+    assert_eq!(code, Some(0), "{text}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ brings back the bytes from before.";
 
 /// Remove a server from the configuration of hosts
 #[derive(Debug, Args)]
-#[command(after_help = UNINSTALL_EXAMPLES)]
+#[command(after_help = UNINSTALL_EXAMPLES, mut_arg("clients", |flag| flag.help(SEARCHED)))]
 pub(crate) struct Uninstall {
     /// The name of the server, its tool file or its URL
     pub(crate) target: String,
@@ -114,6 +114,10 @@ pub(crate) struct Uninstall {
     pub(crate) dry_run: bool,
 }
 
+/// The help of `--client` where the files of hosts are searched.
+const SEARCHED: &str = "Host, such as claude-desktop, claude-code, cursor, vscode, zed, gemini, codex or opencode; may be \
+repeated [default: all hosts]";
+
 const UNINSTALL_EXAMPLES: &str = "\
 Examples:
   pmcp uninstall tools                       from every host
@@ -124,7 +128,7 @@ Without --client the files of all hosts are searched, and the file of the projec
 
 /// Print the servers that run pmcp in the configuration of hosts, and try each of them
 #[derive(Debug, Args)]
-#[command(after_help = STATUS_EXAMPLES)]
+#[command(after_help = STATUS_EXAMPLES, mut_arg("clients", |flag| flag.help(SEARCHED)))]
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) hosts: HostFlags,

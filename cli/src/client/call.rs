@@ -53,7 +53,7 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
         clear();
     }
     let result = outcome.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant, asking))?;
-    let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
+    let value = as_object(&result)?;
     let text = if json { format!("{result}\n") } else { as_text(&value) };
     let advice = asking.advice(&text);
     exit::print(&exit::for_stdout(text))?;
@@ -74,11 +74,22 @@ pub(crate) async fn call_in(session: &ClientSession, words: &[String]) -> Result
     };
     let asking = Asking { is_possible: true, is_stateless: false };
     let result = called.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant, asking))?;
-    let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
+    let value = as_object(&result)?;
     let text = as_text(&value);
     match value["isError"] {
         Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error: {}", text.trim_end()))),
         _ => Ok(text),
+    }
+}
+
+/// A result as a tree. Another value than an object is not one (MCP 2025-11-25, schema, `CallToolResult`).
+fn as_object(result: &RawJson) -> Result<Value, Failure> {
+    match result.to_value() {
+        value if value.is_object() => Ok(value),
+        value => Err(Failure::failed(format!(
+            "the server has answered the call without a result: {}",
+            one_line(&value.to_string())
+        ))),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use futures_util::TryStreamExt;
 use protomcp_client::RequestError;
-use serde_json::Value;
 
 use crate::args::get::PromptOptions;
 use crate::client::arguments::Arguments;
@@ -24,7 +23,6 @@ pub(super) async fn prompt(options: PromptOptions) -> Result<(), Failure> {
     let asking = connection.asking();
     connection.close().await;
     let result = outcome.map_err(|error| refusal::failure(&format!("getting {name:?}"), &error, meant, asking))?;
-    let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
-    let text = if json { format!("{result}\n") } else { content::of_prompt(&value) };
+    let text = if json { format!("{result}\n") } else { content::of_prompt(&result.to_value()) };
     exit::print(&exit::for_stdout(text))
 }

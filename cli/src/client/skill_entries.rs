@@ -21,7 +21,7 @@ pub(super) struct SkillEntry {
 
 impl SkillEntry {
     pub(super) fn read(json: RawJson) -> Self {
-        let entry: Value = json.to().unwrap_or_default();
+        let entry: Value = json.to_value();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let fields = &entry["frontmatter"];
         Self {

@@ -71,8 +71,9 @@ async fn pages(session: &ClientSession, method: &'static str, member: &str) -> R
             }
             page => JsonObject::from_raw(&page?).unwrap_or_default(),
         };
-        let items: Vec<Value> = page.member(member).and_then(|items| items.to().ok()).unwrap_or_default();
-        all.extend(items);
+        if let Some(Value::Array(items)) = page.member(member).map(RawJson::to_value) {
+            all.extend(items);
+        }
         cursor = page.member("nextCursor").filter(|next| **next != RawJson::NULL).cloned();
         if cursor.is_none() {
             break;
@@ -125,7 +126,7 @@ impl Call {
         let (mark, began) = (trace.next(), Instant::now());
         let schema = tools.iter().find(|tool| tool["name"] == self.tool.as_str()).map(|tool| &tool["inputSchema"]);
         let call = CallTool::new(&self.tool).with_arguments(arguments.into_json(schema));
-        let result: Value = session.call(call).raw().await?.to().unwrap_or_default();
+        let result = session.call(call).raw().await?.to_value();
         let took = began.elapsed();
         let messages = opened.into_iter().chain(trace.since(mark));
         let numbered = messages.zip(0..).map(|(entry, seq)| TraceEntry { seq, ..entry }).collect();

@@ -3,6 +3,7 @@
 use http::{HeaderMap, request, response};
 use protomcp_http::{Exchange, Observer};
 use protomcp_trace::Party;
+use protomcp_types::RawJson;
 use serde_json::Value;
 
 use crate::recorder::Recorder;
@@ -71,7 +72,7 @@ impl Exchange for Recorded {
 /// The messages of a text: one, or a batch. A text without any is refused or passed over.
 fn messages(text: &[u8]) -> Vec<Value> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-    let all = match serde_json::from_slice(text) {
+    let all = match RawJson::parse(text.to_vec()).map(|raw| raw.to_value()) {
         Ok(Value::Array(all)) => all,
         Ok(message) => vec![message],
         Err(_) => Vec::new(),

@@ -37,7 +37,7 @@ impl ToolDefinition {
     /// A definition from an element of `tools/list`.
     #[must_use]
     pub fn listed(definition: &RawJson) -> Self {
-        let served: Value = definition.to().unwrap_or_default();
+        let served = definition.to_value();
         let text = |name: &str| served[name].as_str().unwrap_or_default().to_owned();
         let input_text = served.get("inputSchema").map(Value::to_string).unwrap_or_default();
         let (name, description) = (text("name"), text("description"));
@@ -51,7 +51,7 @@ impl ToolDefinition {
             name: name.to_owned(),
             description: description.to_owned(),
             input_text: input_text.to_owned(),
-            served: served.and_then(|served| served.to().ok()).unwrap_or_default(),
+            served: served.map(RawJson::to_value).unwrap_or_default(),
             size: served.map_or(0, RawJson::len),
         }
     }

@@ -123,7 +123,7 @@ impl Running<'_> {
         let other = ServerRequest::Other { method: method.clone(), params: params.clone() };
         let request = ServerRequest::read(method, params).unwrap_or(other);
         match self.session.forward(request).timeout(time).total_timeout(time).fresh().raw().await {
-            Ok(result) => Answer::Result(result.to().unwrap_or_default()),
+            Ok(result) => Answer::Result(result.to_value()),
             Err(RequestError::Refused(error)) => {
                 Answer::Failed { code: Some(error.code), message: error.message.to_string() }
             }
