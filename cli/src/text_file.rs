@@ -1,7 +1,7 @@
 //! Files and inputs of text.
 
-use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// The text of a file, without a byte order mark at its beginning.
@@ -15,6 +15,24 @@ pub(crate) fn read_all(mut input: impl Read) -> io::Result<String> {
     let mut text = String::new();
     input.read_to_string(&mut text)?;
     Ok(without_mark(&text).to_owned())
+}
+
+/// Writes all of a file, or nothing: the file that is there stays until the new one is whole. A link to it stays one.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".pmcp-{}", std::process::id()));
+    let draft = path.with_file_name(name);
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)
+    };
+    write().inspect_err(|_| {
+        // It may not have been made.
+        let _ = fs::remove_file(&draft);
+    })
 }
 
 /// The text of a regular file of at most this many bytes: a device has no end, and a pipe may have no beginning. `kind` names

@@ -163,6 +163,42 @@ fn each_start_has_its_own_trace() {
     assert!(code == Some(2) && !sandbox.path("none.jsonl").exists(), "{error}");
 }
 
+/// Host and server write more than a pipe holds before they read, and the host closes its end.
+#[test]
+fn neither_direction_of_a_server_waits_for_the_other() {
+    let sandbox = Sandbox::new();
+    let server = r#"
+import json, sys
+for line in sys.stdin:
+    answer = {"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {"text": "x" * 200_000}}
+    print(json.dumps(answer), flush=True)
+"#;
+    sandbox.write("server.py", server);
+    let mut record = sandbox.pmcp(&["record", "--to", "trace.jsonl", "--", "python3", "server.py"]).command();
+    let mut record = record.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("pmcp starts");
+    let (mut input, output) = (record.stdin.take().expect("piped"), record.stdout.take().expect("piped"));
+    let writing = std::thread::spawn(move || {
+        for id in 0..10 {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": "ping", "params": {"a": "y".repeat(200_000)}});
+            writeln!(input, "{request}").expect("pmcp reads on");
+        }
+    });
+    let ids: Vec<Value> = BufReader::new(output)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.expect("it is text")).expect("it is JSON")["id"].take())
+        .collect();
+    writing.join().expect("all is written");
+    assert_eq!(json!(ids), json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+    assert!(record.wait().expect("it ends").success());
+    // All requests before the first answer.
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    let mut lines: Vec<_> = trace.lines().collect();
+    lines.sort_by_key(|line| line.contains(r#""from":"server""#));
+    sandbox.write("sorted.jsonl", lines.join("\n"));
+    let (code, _, text) = run(&sandbox, &["replay", "sorted.jsonl", "--", "python3", "server.py"]);
+    assert_eq!(code, Some(0), "{text}");
+}
+
 #[test]
 fn the_end_of_a_recorded_server_is_named() {
     let sandbox = Sandbox::new();

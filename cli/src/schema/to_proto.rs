@@ -58,10 +58,11 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     if made.files.is_empty() && !made.refused.is_empty() {
         return Err(Failure::usage(made.refused.join("\n")));
     }
+    // First, and whole or not at all: nothing else knows the numbers of the fields.
+    write(&lock_path, &lock.to_text())?;
     for (file, text) in &made.files {
         write(&options.out.join(file), text)?;
     }
-    write(&lock_path, &lock.to_text())?;
     write(&options.out.join("report.json"), &format!("{:#}\n", Value::Object(made.reports)))?;
     if made.has_rules {
         let (file, origin) = RULES;
@@ -191,12 +192,26 @@ fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-    fs::write(path, text).map_err(|error| unwritable(path, &error))
+    text_file::replace(path, text.as_bytes()).map_err(|error| unwritable(path, &error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real.json"), folder.path().join("fields.lock.json"));
+        fs::write(&real, "before").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, "after").unwrap_or_else(|_| panic!());
+        assert_eq!((fs::read_to_string(&real).unwrap().as_str(), link.is_symlink()), ("after", true));
+        // The draft cannot be made.
+        fs::create_dir(folder.path().join(format!("real.json.pmcp-{}", std::process::id()))).unwrap();
+        assert!(write(&link, "lost").is_err());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "after");
+    }
 
     #[test]
     fn members_that_are_null_count_as_absent() {

@@ -1,10 +1,14 @@
 //! `pmcp record` in front of a command on standard input and output: passes messages on in both directions, as they are.
 
-use protomcp_client::{Command, CommandTransport, Running, ServerEnd};
+use std::pin::pin;
+use std::time::Duration;
+
+use protomcp_client::{Command, CommandTransport, Running, ServerEnd, StopPolicy};
 use protomcp_trace::Party;
 use protomcp_transport::lines::Lines;
 use protomcp_transport::{Sink, Source, Transport, TransportError, stdio};
 use protomcp_types::Message;
+use tokio::sync::mpsc;
 
 use crate::args::tool::ToolFlags;
 use crate::args::upstream_config::StdioCommand;
@@ -31,48 +35,83 @@ pub(super) async fn record(
     if let Some(directory) = &server.directory {
         command = command.current_dir(directory);
     }
-    let process = CommandTransport::new(command).on_stderr(|line| tracing::info!(target: "tool::stderr", "{line}"));
+    let stop = StopPolicy { close: LAST_ANSWERS, ..StopPolicy::default() };
+    let process = CommandTransport::new(command).stop(stop);
+    let process = process.on_stderr(|line| tracing::info!(target: "tool::stderr", "{line}"));
     let running = process.spawn().await.map_err(|error| Failure::from(&error))?;
     recorder.announce();
     pass_on(recorder, Lines::new(reader, writer).with_max_line(max_line), running).await
 }
 
-/// Passes the messages on until one end closes.
+/// Passes the messages on until one end closes. After the end of the host the server has
+/// [`LAST_ANSWERS`]. Neither direction waits for the other: a server may read on when its output was read.
 async fn pass_on(recorder: &Recorder, host: impl Transport, server: Running) -> Result<(), Failure> {
-    let (mut from_host, mut to_host) = host.split();
-    let (mut from_server, mut to_server) = server.split();
+    let (from_host, to_host) = host.split();
+    let (from_server, to_server) = server.split();
+    let (refuse, refusals) = mpsc::channel(MAX_REFUSALS);
+    let requests = pin!(pass_to_server(recorder, from_host, to_server, refuse));
+    let mut answers = pin!(pass_to_host(recorder, from_server, to_host, refusals));
+    tokio::select! {
+        outcome = &mut answers => return outcome,
+        () = requests => {}
+        _ = tokio::signal::ctrl_c() => return Ok(()),
+    }
+    tokio::select! {
+        // The host has closed its input, and needs no reason for the end of the server.
+        _ = answers => Ok(()),
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    }
+}
+
+/// Passes the messages of the host on until it closes its end. The input of the server is closed then.
+async fn pass_to_server(
+    recorder: &Recorder,
+    mut host: impl Source,
+    mut server: impl Sink,
+    refuse: mpsc::Sender<Message>,
+) {
+    loop {
+        match host.next().await {
+            Ok(Some(Ok(incoming))) => {
+                let messages = messages(incoming);
+                messages.iter().for_each(|message| recorder.message(Party::Client, message));
+                // The other direction says how the server has ended, after its last messages.
+                if let Err(error) = pass(&mut server, messages).await {
+                    tracing::info!("the server takes no more messages: {error}");
+                }
+            }
+            Ok(Some(Err(malformed))) => {
+                // Without the other direction the conversation is over.
+                let _over = refuse.send(Message::error(malformed.id, malformed.error)).await;
+            }
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+/// Passes the messages of the server on until it ends, or the host takes no more.
+async fn pass_to_host(
+    recorder: &Recorder,
+    mut server: impl Source,
+    mut host: impl Sink,
+    mut refusals: mpsc::Receiver<Message>,
+) -> Result<(), Failure> {
     loop {
         let passed = tokio::select! {
-            received = from_host.next() => match received {
-                Ok(Some(Ok(incoming))) => {
-                    let messages = messages(incoming);
-                    messages.iter().for_each(|message| recorder.message(Party::Client, message));
-                    // Its source says how it has ended, after its last messages.
-                    if let Err(error) = pass(&mut to_server, messages).await {
-                        tracing::info!("the server takes no more messages: {error}");
-                    }
-                    Ok(())
-                }
-                Ok(Some(Err(malformed))) => {
-                    let refusal = Message::error(malformed.id, malformed.error);
-                    pass(&mut to_host, vec![refusal]).await
-                }
-                Ok(None) | Err(_) => return Ok(()),
-            },
-            received = from_server.next() => match received {
+            Some(refusal) = refusals.recv() => pass(&mut host, vec![refusal]).await,
+            received = server.next() => match received {
                 Ok(Some(Ok(incoming))) => {
                     let messages = messages(incoming);
                     messages.iter().for_each(|message| recorder.message(Party::Server, message));
-                    pass(&mut to_host, messages).await
+                    pass(&mut host, messages).await
                 }
                 Ok(Some(Err(malformed))) => {
                     tracing::warn!("the server has sent text without a message: {}", malformed.error.message);
                     Ok(())
                 }
-                Ok(None) => return Err(end(&mut from_server)),
+                Ok(None) => return Err(end(&mut server)),
                 Err(error) => return Err(Failure::failed(format!("the server has ended: {error}"))),
             },
-            _ = tokio::signal::ctrl_c() => return Ok(()),
         };
         if let Err(error) = passed {
             tracing::info!("the conversation has ended: {error}");
@@ -99,3 +138,9 @@ async fn pass(sink: &mut impl Sink, messages: Vec<Message>) -> Result<(), Transp
     }
     sink.flush().await
 }
+
+/// The time of a server for its answers after the host has closed its end.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+
+/// The most refusals that wait for the host to read.
+const MAX_REFUSALS: usize = 16;

@@ -1,8 +1,10 @@
 //! `pmcp replay`: sends what the trace says, and waits for what it expects.
 
+use std::collections::VecDeque;
+
 use protomcp_trace::{Comparison, Difference, Recording, Replay, Step};
-use protomcp_transport::{Sink, Source, Transport};
-use protomcp_types::one_line;
+use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_types::{Message, one_line};
 
 use crate::args::trace::ReplayOptions;
 use crate::exit::{self, Failure};
@@ -39,11 +41,15 @@ async fn hold(session: &Recording, options: &ReplayOptions) -> Result<Vec<Differ
     let comparison = if *strict { Comparison::Strict } else { Comparison::Shape };
     let mut replay = Replay::new(session, comparison, ignored.clone());
     let running = process(target.clone())?.spawn().await.map_err(|error| Failure::from(&error))?;
-    let (mut source, mut sink) = running.split();
+    let (source, sink) = running.split();
+    let mut server = Server { source, sink, early: VecDeque::new() };
     loop {
         let failed = match replay.step() {
-            Step::Send(next) => send(&mut sink, message(&next)?).await.err(),
-            Step::Wait(_) => match tokio::time::timeout(*timeout, receive(&mut source, &mut replay)).await {
+            Step::Send(next) => match tokio::time::timeout(*timeout, server.send(message(&next)?)).await {
+                Ok(sent) => sent.err(),
+                Err(_) => Some(format!("the server did not read it within {timeout:?}")),
+            },
+            Step::Wait(_) => match tokio::time::timeout(*timeout, server.receive(&mut replay)).await {
                 Ok(received) => received.err(),
                 Err(_) => Some(format!("it did not come within {timeout:?}")),
             },
@@ -57,22 +63,45 @@ async fn hold(session: &Recording, options: &ReplayOptions) -> Result<Vec<Differ
     Ok(replay.into_differences())
 }
 
-async fn send(sink: &mut impl Sink, message: protomcp_types::Message) -> Result<(), String> {
-    sink.send(message, None).map_err(|error| error.to_string())?;
-    sink.flush().await.map_err(|error| error.to_string())
+/// The server, and what it has sent while a message was sent to it.
+struct Server<R, S> {
+    source: R,
+    sink: S,
+    early: VecDeque<Result<Option<Received>, TransportError>>,
 }
 
-/// Waits for the next messages.
-async fn receive(source: &mut impl Source, replay: &mut Replay) -> Result<(), String> {
-    match source.next().await {
-        Ok(Some(Ok(incoming))) => {
-            messages(incoming).iter().for_each(|message| replay.receive(value(message)));
-            Ok(())
+impl<R: Source, S: Sink> Server<R, S> {
+    /// Sends a message. A server may read on when its output was read.
+    async fn send(&mut self, message: Message) -> Result<(), String> {
+        self.sink.send(message, None).map_err(|error| error.to_string())?;
+        loop {
+            let is_reading = self.early.len() < MAX_EARLY && !matches!(self.early.back(), Some(Ok(None) | Err(_)));
+            tokio::select! {
+                flushed = self.sink.flush() => return flushed.map_err(|error| error.to_string()),
+                received = self.source.next(), if is_reading => self.early.push_back(received),
+            }
         }
-        Ok(Some(Err(malformed))) => {
-            Err(format!("the server has sent text without a message: {}", malformed.error.message))
+    }
+
+    /// Waits for the next messages.
+    async fn receive(&mut self, replay: &mut Replay) -> Result<(), String> {
+        let received = match self.early.pop_front() {
+            Some(received) => received,
+            None => self.source.next().await,
+        };
+        match received {
+            Ok(Some(Ok(incoming))) => {
+                messages(incoming).iter().for_each(|message| replay.receive(value(message)));
+                Ok(())
+            }
+            Ok(Some(Err(malformed))) => {
+                Err(format!("the server has sent text without a message: {}", malformed.error.message))
+            }
+            Ok(None) => Err("the server has ended".into()),
+            Err(error) => Err(format!("the server has ended: {error}")),
         }
-        Ok(None) => Err("the server has ended".into()),
-        Err(error) => Err(format!("the server has ended: {error}")),
     }
 }
+
+/// The most texts of a server that wait while a message is sent to it.
+const MAX_EARLY: usize = 10_000;

@@ -1,11 +1,10 @@
 //! The files that `pmcp bundle` writes.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::client::bundle::files::load;
 use crate::exit::Failure;
+use crate::text_file::replace;
 
 /// A file to write. It is new, or a file of the same kind is in its place: a wrong name overwrites no work.
 pub(super) struct Output {
@@ -52,24 +51,15 @@ impl Output {
 
     /// Writes all of it, or nothing.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".pmcp-{}", std::process::id()));
-        let draft = self.path.with_file_name(name);
-        self.replace(&draft, bytes).map_err(|error| {
-            // It may not have been made.
-            let _ = fs::remove_file(&draft);
-            Failure::failed(format!("cannot write {}: {error}", self.path.display()))
-        })
-    }
-
-    fn replace(&self, draft: &Path, bytes: &[u8]) -> io::Result<()> {
-        OpenOptions::new().write(true).create_new(true).open(draft)?.write_all(bytes)?;
-        fs::rename(draft, &self.path)
+        replace(&self.path, bytes)
+            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", self.path.display())))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
