@@ -223,7 +223,7 @@ async fn to_file(caller: &Caller, path: &Path, flags: &ServerFlags) -> Result<Co
     let skills = FileSkills::default();
     let named = skills.clone();
     let bridge = Bridge::tool_file(&file)
-        .connect_timeout(OPEN.min(flags.timeout))
+        .max_connect_timeout(flags.timeout)
         .skill_folders(move |folders| named.clone().serve(folders))
         .start()
         .await

@@ -229,6 +229,14 @@ impl Builder {
         self
     }
 
+    /// Limits that time where it is longer, also the default.
+    #[must_use]
+    pub fn max_connect_timeout(mut self, most: Duration) -> Self {
+        let timeout = &mut self.process.launch.connect_timeout;
+        *timeout = most.min(*timeout);
+        self
+    }
+
     /// Listens on this path instead of an unguessable one. Further [workers](Self::workers) append `.2`, `.3` and so on.
     #[must_use]
     pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
@@ -396,5 +404,20 @@ impl Starting {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_compiles_has_time_within_the_limit() {
+        let time = |path: &str, most: u64| {
+            let builder = Bridge::tool_file(&ToolFile::new(path)).max_connect_timeout(Duration::from_secs(most));
+            builder.process.launch.connect_timeout.as_secs()
+        };
+        assert_eq!((time("a.py", 300), time("a.go", 300), time("a.go", 3600)), (30, 300, 600));
+        assert_eq!((time("a.py", 3), time("a.go", 3)), (3, 3));
     }
 }
