@@ -45,7 +45,7 @@ export function use(wrap) {
  */
 export function middleware(options) {
   checkNames("middleware", options, MIDDLEWARE);
-  if (!options.name) throw new TypeError("a middleware has a name");
+  if (typeof options.name !== "string" || !options.name) throw new TypeError("a middleware has a name");
   const about = `middleware ${JSON.stringify(options.name)}`;
   for (const phase of /** @type {const} */ (["before", "after"]))
     if (options[phase] !== undefined) checkFunction(`${about}: ${phase}`, options[phase]);

@@ -23,6 +23,8 @@ const ELSEWHERE = {
   timeoutMs: "nothing: the time limit is --call-timeout of pmcp",
 };
 
+/** Options that are texts. */
+const TEXTS = ["name", "title", "description", "uri", "uriTemplate", "mimeType"];
 const DESCRIBED = ["name", "title", "description", "icons", "meta", "values", "handler"];
 const HINTS = ["readOnly", "destructive", "idempotent", "openWorld"];
 export const ACTION = [
@@ -63,7 +65,11 @@ export function checkOptions(what, options, known, name = options?.name ?? optio
   const about = aboutOf(what, options, name);
   if (options.handler === undefined) throw new TypeError(`${about} has no handler`);
   checkFunction(`${about}: the handler`, options.handler);
-  for (const argument of options.arguments ?? []) checkNames(`${about}, argument`, argument, ARGUMENT);
+  checkTexts(about, options);
+  for (const argument of options.arguments ?? []) {
+    checkNames(`${about}, argument`, argument, ARGUMENT);
+    checkTexts(`${about}, argument ${JSON.stringify(argument.name)}`, argument);
+  }
   for (const [name, provider] of Object.entries(options.values ?? {}))
     if (typeof provider !== "function")
       throw new TypeError(`${about}: the value ${JSON.stringify(name)} is not provided by a function`);
@@ -87,6 +93,18 @@ export function checkNames(what, options, known, name = options?.name) {
     const about = known.includes("name") ? aboutOf(what, options, name) : what;
     throw new TypeError(`${about} has an unknown option ${JSON.stringify(option)}${hint}`);
   }
+}
+
+/**
+ * Throws if a part that is a text is something else: it could not be sent.
+ *
+ * @param {string} about
+ * @param {any} options
+ */
+function checkTexts(about, options) {
+  for (const option of TEXTS)
+    if (options[option] && typeof options[option] !== "string")
+      throw new TypeError(`${about}: ${option} is a text, not a value of type ${typeof options[option]}`);
 }
 
 /**

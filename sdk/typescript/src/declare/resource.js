@@ -49,7 +49,7 @@ export function resourceTemplate(options) {
  * @param {O} options
  */
 function declare(known, uri, options) {
-  if (!uri) throw new TypeError("a resource has a URI");
+  if (typeof uri !== "string" || !uri) throw new TypeError("a resource has a URI");
   if (known.has(uri)) throw new TypeError(`there are two resources ${JSON.stringify(uri)}`);
   known.set(uri, options);
   registry.changed("resources");

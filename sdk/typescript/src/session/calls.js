@@ -286,7 +286,7 @@ const isPromise = (value) => typeof (/** @type {any} */ (value)?.then) === "func
  */
 function taskMessage(error) {
   try {
-    return error instanceof TaskError ? error.message : undefined;
+    return error instanceof TaskError ? String(error.message) : undefined;
   } catch {
     // A proxy that is revoked.
     return undefined;

@@ -179,12 +179,11 @@ export class CallContext extends RequestContext {
   get progress() {
     return (done, total = 0, message = "") => {
       this._events?.report("progress", { progress: { done, total, message } });
-      if (this.task) this._session.tasks.progress(this.task, done, total, message);
-      const progressToken = this._token;
-      if (!progressToken || this.cancelled) return;
       // A report never fails the call.
-      const report = { progressToken, progress: finite(done), total: finite(total), message: String(message) };
-      this._session.output.send("progress", report);
+      const report = { progress: finite(done), total: finite(total), message: String(message) };
+      if (this.task) this._session.tasks.progress(this.task, report);
+      const progressToken = this._token;
+      if (progressToken && !this.cancelled) this._session.output.send("progress", { progressToken, ...report });
     };
   }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { describeError } from "../errors.js";
+import { stringify } from "../json.js";
 import { compileInput, compileOutput } from "../schema/schema.js";
 
 /** @import { PromptEntry, Registry, ToolEntry } from "../registry.js" */
@@ -43,6 +45,7 @@ export const hiddenTools = (registry) =>
 function toolDefinition(tool) {
   compileTool(tool);
   const { options } = tool;
+  const about = `tool ${JSON.stringify(tool.name)}`;
   const task = options.task ?? options.taskSupport ?? false;
   const ui = {
     ...(options.app && { resourceUri: options.app.uri }),
@@ -51,9 +54,9 @@ function toolDefinition(tool) {
   const meta = Object.keys(ui).length ? { ...options.meta, ui } : options.meta;
   return {
     name: tool.name,
-    ...described(options, meta),
-    inputSchemaJson: JSON.stringify(tool.input?.json),
-    outputSchemaJson: tool.output && JSON.stringify(tool.output.json),
+    ...described(about, options, meta),
+    inputSchemaJson: stringify(tool.input?.json, `input schema of ${about}`),
+    outputSchemaJson: tool.output && stringify(tool.output.json, `output schema of ${about}`),
     annotationsJson: annotations(options),
     taskSupport: Boolean(task),
     taskRequired: task === "required",
@@ -74,41 +77,68 @@ function annotations(hints) {
 
 /**
  * @param {Registry} registry
+ * @param {(text: string) => void} [leaveOut] is told of definitions without a form; without it, they are errors
  * @returns {Like<ResourceDefinition>[]}
  */
-export const resourceDefinitions = (registry) =>
-  [...registry.resources.values()].map((options) => ({
-    uri: options.uri,
-    name: options.name ?? options.uri,
-    mimeType: options.mimeType,
-    size: options.size,
-    annotationsJson: json(options.annotations),
-    ...described(options, options.meta),
-  }));
+export const resourceDefinitions = (registry, leaveOut) =>
+  all(registry.resources.values(), leaveOut, (options) => {
+    const about = `resource ${JSON.stringify(options.uri)}`;
+    return {
+      uri: options.uri,
+      name: options.name ?? options.uri,
+      mimeType: options.mimeType,
+      size: options.size,
+      annotationsJson: json(`option annotations of ${about}`, options.annotations),
+      ...described(about, options, options.meta),
+    };
+  });
 
 /**
  * @param {Registry} registry
+ * @param {(text: string) => void} [leaveOut]
  * @returns {Like<ResourceTemplateDefinition>[]}
  */
-export const templateDefinitions = (registry) =>
-  [...registry.templates.values()].map((options) => ({
-    uriTemplate: options.uriTemplate,
-    name: options.name ?? options.uriTemplate,
-    mimeType: options.mimeType,
-    annotationsJson: json(options.annotations),
-    ...described(options, options.meta),
-  }));
+export const templateDefinitions = (registry, leaveOut) =>
+  all(registry.templates.values(), leaveOut, (options) => {
+    const about = `resource template ${JSON.stringify(options.uriTemplate)}`;
+    return {
+      uriTemplate: options.uriTemplate,
+      name: options.name ?? options.uriTemplate,
+      mimeType: options.mimeType,
+      annotationsJson: json(`option annotations of ${about}`, options.annotations),
+      ...described(about, options, options.meta),
+    };
+  });
 
 /**
  * @param {Registry} registry
+ * @param {(text: string) => void} [leaveOut]
  * @returns {Like<PromptDefinition>[]}
  */
-export const promptDefinitions = (registry) =>
-  [...registry.prompts].map((prompt) => ({
+export const promptDefinitions = (registry, leaveOut) =>
+  all(registry.prompts, leaveOut, (prompt) => ({
     name: prompt.name,
     arguments: promptArguments(prompt),
-    ...described(prompt.options, prompt.options.meta),
+    ...described(`prompt ${JSON.stringify(prompt.name)}`, prompt.options, prompt.options.meta),
   }));
+
+/**
+ * @template E, D
+ * @param {Iterable<E>} entries
+ * @param {((text: string) => void) | undefined} leaveOut
+ * @param {(entry: E) => D} define
+ * @returns {D[]}
+ */
+const all = (entries, leaveOut, define) =>
+  [...entries].flatMap((entry) => {
+    try {
+      return [define(entry)];
+    } catch (error) {
+      if (!leaveOut) throw error;
+      leaveOut(describeError(error).message);
+      return [];
+    }
+  });
 
 /** @param {PromptEntry} prompt */
 function promptArguments(prompt) {
@@ -135,15 +165,19 @@ export function promptSchema(prompt) {
 }
 
 /**
+ * @param {string} about
  * @param {Described} options
  * @param {Record<string, unknown> | undefined} meta
  */
-const described = ({ title, description, icons }, meta) => ({
+const described = (about, { title, description, icons }, meta) => ({
   title,
   description,
-  iconsJson: json(icons),
-  metadataJson: json(meta),
+  iconsJson: json(`option icons of ${about}`, icons),
+  metadataJson: json(`option meta of ${about}`, meta),
 });
 
-/** @param {unknown} value */
-const json = (value) => (value === undefined ? "" : JSON.stringify(value));
+/**
+ * @param {string} about the value in an error
+ * @param {unknown} value
+ */
+const json = (about, value) => (value === undefined ? "" : stringify(value, about));

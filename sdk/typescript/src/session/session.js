@@ -7,8 +7,9 @@
 import { inspect } from "node:util";
 
 import { Calls, sendResult } from "./calls.js";
+import { failure } from "./convert.js";
 import { RequestContext } from "./context.js";
-import { describeError, describeFailure, logError, AskError } from "../errors.js";
+import { describeError, describeFailure, logError, printError, AskError } from "../errors.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -131,8 +132,23 @@ export class Session {
     this.questions.fail(undefined, "the bridge has ended");
   }
 
-  /** @param {Envelope} envelope */
+  /**
+   * An error in an answer ends no other call.
+   *
+   * @param {Envelope} envelope
+   */
   envelope(envelope) {
+    try {
+      this.#dispatch(envelope);
+    } catch (error) {
+      const { kind, requestId } = envelope;
+      printError(`the answer to ${kind} cannot be sent:`, error);
+      if (kind === "taskResult") this.result(requestId, failure(error));
+    }
+  }
+
+  /** @param {Envelope} envelope */
+  #dispatch(envelope) {
     const { kind, message, requestId } = envelope;
     switch (kind) {
       case "callTool":
@@ -198,17 +214,21 @@ export class Session {
         this.#noteSkills();
         return this.output.send(
           "resourceListResponse",
-          { resources: resourceDefinitions(this.registry) },
+          { resources: resourceDefinitions(this.registry, console.error) },
           { requestId },
         );
       case "listResourceTemplatesRequest":
         return this.output.send(
           "resourceTemplateListResponse",
-          { templates: templateDefinitions(this.registry) },
+          { templates: templateDefinitions(this.registry, console.error) },
           { requestId },
         );
       case "listPromptsRequest":
-        return this.output.send("promptListResponse", { prompts: promptDefinitions(this.registry) }, { requestId });
+        return this.output.send(
+          "promptListResponse",
+          { prompts: promptDefinitions(this.registry, console.error) },
+          { requestId },
+        );
       case "readResourceRequest":
         return this.#answer(envelope, "readResourceResponse", (context) =>
           readResource(this.registry, message.uri, context),
@@ -270,16 +290,16 @@ export class Session {
    * @param {string} endId
    */
   #register(listId, endId) {
-    let tools;
     try {
-      tools = toolDefinitions(this.registry);
       promptDefinitions(this.registry);
+      resourceDefinitions(this.registry);
+      templateDefinitions(this.registry);
+      this.output.send("toolList", { tools: toolDefinitions(this.registry) }, { requestId: listId });
     } catch (error) {
       const { message } = describeError(error);
       console.error(message);
       return this.output.send("reloadResponse", { success: false, error: message }, { requestId: endId });
     }
-    this.output.send("toolList", { tools }, { requestId: listId });
     this.#registering = { left: [...this.registry.middleware.keys()], id: endId };
     this.#registerNext();
   }

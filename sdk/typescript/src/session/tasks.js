@@ -45,13 +45,11 @@ export class Tasks {
 
   /**
    * @param {string} id
-   * @param {number} progress
-   * @param {number} total
-   * @param {string} message
+   * @param {{ progress: number, total: number, message: string }} report
    */
-  progress(id, progress, total, message) {
+  progress(id, report) {
     const task = this.#tasks.get(id);
-    if (task?.state === "running") Object.assign(task, { progress, total, message });
+    if (task?.state === "running") Object.assign(task, report);
   }
 
   /**

@@ -1,0 +1,83 @@
+// Answers that cannot be written: one of them ends no other, and its author reads the name of the declaration.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { prompt, resource, resourceTemplate, tool, ToolResult } from "protomcp";
+import { connect } from "protomcp/testing";
+
+let client;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+tool({
+  name: "task",
+  task: "required",
+  handler: async (_, { progress }) => {
+    await pause(5);
+    progress(NaN, "all", { text: "x" });
+    await pause(20);
+    return new ToolResult({ content: "x", enable: [1] });
+  },
+});
+tool({ name: "alive", handler: () => "yes" });
+before(async () => {
+  client = await connect();
+});
+
+const circle = {};
+circle.self = circle;
+const handler = () => "x";
+
+/** The lines of the log while `work` runs. */
+async function logOf(work) {
+  const lines = [];
+  const { error } = console;
+  console.error = (...parts) => lines.push(parts.map(String).join(" "));
+  try {
+    await work();
+  } finally {
+    console.error = error;
+  }
+  return lines;
+}
+
+test("a result of a task that cannot be sent is an error", async () => {
+  let result;
+  const [line] = await logOf(async () => (result = await client.call("task")));
+  assert.match(line, /^the answer to taskResult cannot be sent:/);
+  assert.equal(result.isError, true);
+  assert.match(result.text, /a text was expected, not a value of type number/);
+  assert.equal((await client.call("alive")).text, "yes");
+});
+
+test("a definition without a form in JSON is left out", async () => {
+  const declared = [
+    resource({ uri: "x://big", meta: { n: 1n }, handler }),
+    resource({ uri: "x://a", meta: circle, handler }),
+    resourceTemplate({ uriTemplate: "x://of/{b}", annotations: circle, handler }),
+    prompt({ name: "p", icons: circle, handler }),
+  ];
+  const log = await logOf(async () => {
+    assert.deepEqual((await client.resources()).map(({ uri, metadataJson }) => [uri, metadataJson]), [["x://big", '{"n":1}']]);
+    assert.deepEqual(await client.prompts(), []);
+  });
+  assert.match(log[0], /^the option meta of resource "x:\/\/a" has no form in JSON: /);
+  assert.match(log[1], /^the option icons of prompt "p" has no form in JSON: /);
+  declared[0].remove();
+  for (const one of declared.slice(1)) {
+    await logOf(() => assert.rejects(connect(), /has no form in JSON/));
+    one.remove();
+  }
+  await (await connect()).close();
+});
+
+test("a part of a declaration that is not a text is named", () => {
+  const cases = [
+    [() => tool({ name: "t", title: 5, handler }), 'tool "t": title is a text, not a value of type number'],
+    [() => resource({ uri: "x://c", mimeType: {}, handler }), 'resource "x://c": mimeType is a text, not a value of type object'],
+    [() => resource({ uri: new URL("x://c"), handler }), "a resource: uri is a text, not a value of type object"],
+    [
+      () => prompt({ name: "q", arguments: [{ name: "a", description: 5 }], handler }),
+      'prompt "q", argument "a": description is a text, not a value of type number',
+    ],
+  ];
+  for (const [declare, message] of cases) assert.throws(declare, { message });
+});
