@@ -31,3 +31,30 @@ test("a workflow limits other tools for the client of a session", async () => {
   assert.deepEqual(answer.disable, ["own"]);
   await client.close();
 });
+
+test("a run that was cancelled during a step does not come back", async () => {
+  let go;
+  tool({ name: "other", handler: () => "x" });
+  workflow({
+    name: "busy",
+    first: "begin",
+    allowDuring: [],
+    steps: {
+      begin: { next: ["wait"], handler: () => "begun" },
+      wait: { next: ["end"], handler: () => new Promise((resolve) => (go = resolve)) },
+      end: { handler: () => "ended" },
+    },
+  });
+  const client = await connect();
+  const context = { session: "b" };
+  const { handle } = (await client.call("busy_begin", {}, { context })).meta["protomcp/workflow"];
+  const waiting = client.call("busy_wait", { handle }, { context });
+  await client.ping();
+  assert.ok((await client.call("busy_cancel", { handle }, { context })).enabled.includes("other"));
+  go("late");
+  const late = await waiting;
+  assert.deepEqual([late.text, late.enabled, late.disabled], ["late\nthe run was cancelled", [], []]);
+  assert.deepEqual(late.meta["protomcp/workflow"], { handle, next: [] });
+  assert.equal((await client.call("busy_end", { handle }, { context })).error.code, "NOT_FOUND");
+  await client.close();
+});

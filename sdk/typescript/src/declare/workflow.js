@@ -98,6 +98,7 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
       const value = await runs.guard(run, () =>
         callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
       );
+      if (run.isCancelled) return withNext(value, run, [], { enable: [], disable: [] });
       runs.advance(run, next);
       const limit = next.length ? limited(options, context) : [];
       const again = run.limited.filter((/** @type {string} */ one) => !limit.includes(one));
@@ -121,6 +122,8 @@ function declareCancel(runs, { name, onCancel }) {
     input: withHandle({ type: "object", properties: {}, additionalProperties: false }),
     handler: async (/** @type {any} */ { handle }) => {
       const run = runs.get(handle);
+      // A step that still runs must not bring it back.
+      run.isCancelled = true;
       runs.advance(run, []);
       await onCancel?.(run);
       return new ToolResult({ content: "cancelled", enable: run.limited });
@@ -156,12 +159,13 @@ function limited({ name, steps, allowDuring }, context) {
  * Adds the handle, the next steps and the change of the list to a result.
  *
  * @param {unknown} value
- * @param {Run<any>} run
+ * @param {Run<any> & { isCancelled: boolean }} run
  * @param {string[]} next
  * @param {{ enable: string[], disable: string[] }} change
  */
 function withNext(value, run, next, { enable, disable }) {
-  const hint = next.length ? `handle: ${run.handle}\nnext: ${next.join(", ")}` : "the workflow is complete";
+  const end = run.isCancelled ? "the run was cancelled" : "the workflow is complete";
+  const hint = next.length ? `handle: ${run.handle}\nnext: ${next.join(", ")}` : end;
   // A handler may return the same object each time.
   const result = value instanceof ToolResult ? Object.assign(new ToolResult(), value) : new ToolResult({ content: value });
   const workflow = { handle: run.handle, next };
@@ -180,7 +184,7 @@ function withNext(value, run, next, { enable, disable }) {
 
 /** The runs of a workflow. */
 class Runs {
-  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean, limited: string[] }>} */
+  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean, isCancelled: boolean, limited: string[] }>} */
   #runs = new Map();
   #make;
   #ttl;
@@ -204,7 +208,7 @@ class Runs {
     const handle = crypto.randomUUID();
     /** @type {string[]} */
     const limited = [];
-    const run = { handle, state: this.#make(), next: [], until: now + this.#ttl, busy: false, limited };
+    const run = { handle, state: this.#make(), next: [], until: now + this.#ttl, busy: false, isCancelled: false, limited };
     this.#runs.set(handle, run);
     return run;
   }
