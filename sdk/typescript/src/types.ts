@@ -332,9 +332,10 @@ export interface App {
 export type ResourceBody =
   | string
   | Uint8Array
+  | ArrayBuffer
   | ResourcePart
-  | readonly (string | Uint8Array | ResourcePart)[]
-  | { contents: readonly (string | Uint8Array | ResourcePart)[]; meta?: Record<string, unknown> }
+  | readonly (string | Uint8Array | ArrayBuffer | ResourcePart)[]
+  | { contents: readonly (string | Uint8Array | ArrayBuffer | ResourcePart)[]; meta?: Record<string, unknown> }
   | undefined;
 
 /** One part of a resource. */
@@ -342,7 +343,7 @@ export interface ResourcePart {
   uri?: string;
   mimeType?: string;
   text?: string;
-  blob?: Uint8Array;
+  blob?: Uint8Array | ArrayBuffer;
   meta?: Record<string, unknown>;
 }
 

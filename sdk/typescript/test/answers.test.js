@@ -81,3 +81,54 @@ test("a part of a declaration that is not a text is named", () => {
   ];
   for (const [declare, message] of cases) assert.throws(declare, { message });
 });
+
+test("a body of a resource that is not one is refused", async () => {
+  let body;
+  const declared = resource({ uri: "x://body", handler: () => body });
+  for (const [given, shown] of [
+    [{ a: 1 }, '{"a":1}'],
+    [5, "5"],
+    [[{ a: 1 }], '{"a":1}'],
+    [["a", null], "null"],
+    [{ text: null }, '{"text":null}'],
+    [{ blob: "AQI=" }, '{"blob":"AQI="}'],
+  ]) {
+    body = given;
+    const message = `the body of "x://body" is ${shown}: return a text, bytes, { text } or { blob: bytes }, or a list of them`;
+    await logOf(() => assert.rejects(client.read("x://body"), { message }));
+  }
+  const one = new Uint8Array([1, 2]);
+  for (body of [one, one.buffer, [one.buffer], { blob: one.buffer }])
+    assert.deepEqual([...(await client.read("x://body"))[0].blob], [1, 2]);
+  for (body of ["", { text: "" }]) assert.deepEqual((await client.read("x://body")).map(({ text }) => text), [""]);
+  body = new Error("no disk");
+  await logOf(() => assert.rejects(client.read("x://body"), /no disk/));
+  declared.remove();
+});
+
+test("a message of a prompt that is not one is refused", async () => {
+  let body;
+  const declared = prompt({ name: "said", handler: () => body });
+  for (const [given, shown] of [
+    [undefined, "undefined"],
+    [{ a: 1 }, '{"a":1}'],
+    [["x", null], "null"],
+    [{ role: "user", content: ["x"] }, '{"role":"user","content":["x"]}'],
+    [{ messages: [{ content: { type: "text" } }] }, '{"content":{"type":"text"}}'],
+  ]) {
+    body = given;
+    const message = `a message of prompt "said" is ${shown}: return a text, a content block or { role, content }, or a list of them`;
+    await logOf(() => assert.rejects(client.prompt("said"), { message }));
+  }
+  for (const [given, text] of [
+    [7, "7"],
+    [{ type: "text", text: "x" }, "x"],
+    [{ messages: [{ role: "assistant", content: "y" }] }, "y"],
+  ]) {
+    body = given;
+    assert.deepEqual((await client.prompt("said")).messages.map(({ content }) => content.text), [text]);
+  }
+  body = new Error("no disk");
+  await logOf(() => assert.rejects(client.prompt("said"), /no disk/));
+  declared.remove();
+});

@@ -6,8 +6,9 @@
 
 import { isContent } from "../content.js";
 import { completionKey } from "../declare/prompt.js";
-import { invalidArguments, ToolError } from "../errors.js";
-import { infinities } from "../schema/check.js";
+import { invalidArguments, ResultError, ToolError } from "../errors.js";
+import { stringify } from "../json.js";
+import { infinities, quote } from "../schema/check.js";
 import { nearest } from "../schema/nearest.js";
 import { callHandler } from "../values.js";
 import { parseObject } from "./context.js";
@@ -59,6 +60,8 @@ function sameResource(registry, uri) {
  * @returns {Like<ReadResourceResponse>}
  */
 function resourceAnswer(body, uri, mimeType, context) {
+  // An error that is returned is one, as in tools.
+  if (body instanceof Error) throw body;
   const whole = typeof body === "object" && body !== null && "contents" in body ? body : { contents: body };
   return { contents: contents(whole.contents, uri, mimeType), metadataJson: replyMeta(whole.meta, context) };
 }
@@ -73,13 +76,27 @@ function contents(body, uri, mimeType) {
   if (body === undefined || body === null) return [];
   return (Array.isArray(body) ? body : [body]).map((part) => {
     if (typeof part === "string") return { uri, mimeType, text: part };
-    if (part instanceof Uint8Array) return { uri, mimeType, blob: part };
+    if (isBytes(part)) return { uri, mimeType, blob: bytes(part) };
     /** @type {ResourcePart} */
-    const { text, blob, meta } = part;
-    const metadataJson = meta && JSON.stringify(meta);
-    return { uri: part.uri ?? uri, mimeType: part.mimeType ?? mimeType, text, blob, metadataJson };
+    const { text, blob, meta } = Object(part);
+    if ((text ?? undefined) === undefined && !isBytes(blob))
+      throw new ResultError(
+        `the body of ${JSON.stringify(uri)} is ${quote(part)}: return a text, bytes, { text } or { blob: bytes }, or a list of them`,
+        { code: "INVALID_RESULT" },
+      );
+    const metadataJson = meta && stringify(meta);
+    return { uri: part.uri ?? uri, mimeType: part.mimeType ?? mimeType, text, blob: blob && bytes(blob), metadataJson };
   });
 }
+
+/**
+ * @param {unknown} value
+ * @returns {value is Uint8Array | ArrayBuffer}
+ */
+const isBytes = (value) => value instanceof Uint8Array || value instanceof ArrayBuffer;
+
+/** @param {Uint8Array | ArrayBuffer} value */
+const bytes = (value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value);
 
 /**
  * @param {Registry} registry
@@ -91,20 +108,30 @@ export async function getPrompt(registry, request, context) {
   const prompt = findPrompt(registry, request.name);
   const args = await promptArguments(prompt, request.argumentsJson);
   const body = /** @type {any} */ (await callHandler(prompt.options, args, context));
+  if (body instanceof Error) throw body;
   const { messages = body, description = prompt.options.description, meta } =
     Array.isArray(body) || typeof body === "string" ? {} : Object(body);
   const list = Array.isArray(messages) ? messages : [messages];
   return {
     description,
     metadataJson: replyMeta(meta, context),
-    messages: list.map((message) => {
-      const { role = "user", content = message } = typeof message === "string" ? {} : message;
-      return {
-        role,
-        contentJson: JSON.stringify(isContent(content) ? content : { type: "text", text: String(content) }),
-      };
-    }),
+    messages: list.map((message) => promptMessage(prompt, message)),
   };
+}
+
+/**
+ * @param {PromptEntry} prompt
+ * @param {any} message
+ */
+function promptMessage(prompt, message) {
+  const { role = "user", content = message } = Object(message);
+  if (isContent(content)) return { role, contentJson: stringify(content) };
+  if (["string", "number", "boolean", "bigint"].includes(typeof content))
+    return { role, contentJson: JSON.stringify({ type: "text", text: String(content) }) };
+  throw new ResultError(
+    `a message of prompt ${JSON.stringify(prompt.name)} is ${quote(message)}: return a text, a content block or { role, content }, or a list of them`,
+    { code: "INVALID_RESULT" },
+  );
 }
 
 /**
