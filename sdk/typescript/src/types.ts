@@ -514,7 +514,7 @@ export interface InterceptedCall {
 }
 
 /** The decision of a middleware. Nothing: the call continues as it is. */
-export type Decision = void | undefined | { args?: Record<string, unknown>; content?: unknown; reject?: string };
+export type Decision = void | undefined | { args?: Record<string, unknown>; content?: unknown; reject?: string | false };
 
 export interface MiddlewareOptions {
   /** Unique. */

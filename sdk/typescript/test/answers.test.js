@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { prompt, resource, resourceTemplate, tool, ToolResult } from "protomcp";
+import { middleware, prompt, resource, resourceTemplate, tool, ToolResult } from "protomcp";
 import { connect } from "protomcp/testing";
+
+import { intercept } from "../src/session/intercept.js";
+import { registry } from "../src/registry.js";
 
 let client;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -18,6 +21,14 @@ tool({
   },
 });
 tool({ name: "alive", handler: () => "yes" });
+tool({
+  name: "fractions",
+  handler: (_, { progress }) => {
+    for (const [done, total] of [[1, 2], [1.5, 2], [2, 2.0], [NaN, Infinity], [1e307, -1e307]]) progress(done, total);
+    return "done";
+  },
+});
+middleware({ name: "strict", before: ({ args }) => ({ reject: args.bad && "it is bad" }) });
 before(async () => {
   client = await connect();
 });
@@ -131,4 +142,20 @@ test("a message of a prompt that is not one is refused", async () => {
   body = new Error("no disk");
   await logOf(() => assert.rejects(client.prompt("said"), /no disk/));
   declared.remove();
+});
+
+test("fractions of progress are thousandths, from the first one on", async () => {
+  const seen = [];
+  const onProgress = ({ progress, total }) => seen.push([progress, total]);
+  assert.equal((await client.call("fractions", {}, { onProgress })).text, "done");
+  const most = Number.MAX_SAFE_INTEGER;
+  assert.deepEqual(seen, [[1, 2], [1500, 2000], [2000, 2000], [0, 0], [most, -most]]);
+});
+
+test("a middleware rejects a call with a text alone", async () => {
+  for (const [bad, rejects] of [[true, true], [false, false], [undefined, false], [null, false]]) {
+    const request = { middlewareName: "strict", phase: "before", argumentsJson: JSON.stringify({ bad }), resultJson: "" };
+    const { reject, rejectReason } = await intercept(registry, request);
+    assert.deepEqual([reject, rejectReason], [rejects, rejects ? "it is bad" : ""]);
+  }
 });

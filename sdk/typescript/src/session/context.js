@@ -22,6 +22,9 @@ const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "aler
 /** The form of a question to which the user only agrees. */
 const CONFIRMATION = { type: "object", properties: {} };
 
+/** The factor of the progress of a call that has reported a fraction. */
+const FRACTIONS = 1000;
+
 /** The reason with which the signal of a cancelled call is aborted. */
 export const CANCELLED = "the caller has cancelled the call";
 
@@ -144,6 +147,8 @@ export class CallContext extends RequestContext {
   _begin;
   /** @type {ToolList | undefined} */
   _tools;
+  /** The factor of its progress: the wire has integers. Progress has to grow, so a factor stays. */
+  _scale = 1;
   /** Set if the call is watched. @type {Events | undefined} */
   _events;
 
@@ -180,7 +185,8 @@ export class CallContext extends RequestContext {
     return (done, total = 0, message = "") => {
       this._events?.report("progress", { progress: { done, total, message } });
       // A report never fails the call.
-      const report = { progress: finite(done), total: finite(total), message: String(message) };
+      this._scale = isFraction(done) || isFraction(total) ? FRACTIONS : this._scale;
+      const report = { progress: scaled(done, this._scale), total: scaled(total, this._scale), message: String(message) };
       if (this.task) this._session.tasks.progress(this.task, report);
       const progressToken = this._token;
       if (progressToken && !this.cancelled) this._session.output.send("progress", { progressToken, ...report });
@@ -204,8 +210,17 @@ export class CallContext extends RequestContext {
   }
 }
 
-/** @param {number} value */
-const finite = (value) => (Number.isFinite(value) ? value : 0);
+/** @param {unknown} value */
+const isFraction = (value) => Number.isFinite(value) && !Number.isInteger(value);
+
+/**
+ * @param {number} value
+ * @param {number} scale
+ */
+function scaled(value, scale) {
+  const whole = Number.isFinite(value) ? Math.trunc(value * scale) : 0;
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(whole, Number.MAX_SAFE_INTEGER));
+}
 
 /**
  * @param {(level: Level, data: unknown, logger?: string) => void} send

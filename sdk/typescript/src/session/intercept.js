@@ -30,8 +30,9 @@ export async function intercept(registry, request) {
   return {
     argumentsJson: args && JSON.stringify(args),
     resultJson: content === undefined ? "" : contentJson(content),
-    reject: reject !== undefined,
-    rejectReason: reject,
+    // `condition && "reason"` is false for the calls that may go on.
+    reject: typeof reject === "string",
+    rejectReason: typeof reject === "string" ? reject : "",
   };
 }
 
