@@ -159,3 +159,33 @@ test("a middleware rejects a call with a text alone", async () => {
     assert.deepEqual([reject, rejectReason], [rejects, rejects ? "it is bad" : ""]);
   }
 });
+
+test("arguments of prompts are decoded for JSON Schema", async () => {
+  const properties = {
+    n: { type: "integer" },
+    x: { anyOf: [{ type: "number" }, { type: "null" }] },
+    on: { type: ["boolean", "null"] },
+    level: { $ref: "#/$defs/level" },
+    id: { type: ["string", "integer"] },
+    any: {},
+  };
+  const declared = prompt({
+    name: "decoded",
+    input: { type: "object", properties, $defs: { level: { enum: [1, 2] } } },
+    handler: (args) => JSON.stringify(args),
+  });
+  const decoded = async (args) => (await client.prompt("decoded", args)).messages[0].content.text;
+  const all = { n: "3", x: "-1.5e2", on: "false", level: "2", id: "7", any: "8" };
+  assert.equal(await decoded(all), '{"n":3,"x":-150,"on":false,"level":2,"id":"7","any":"8"}');
+  for (const [args, message] of [
+    [{ n: "three" }, /at \/n: .*"three"/],
+    [{ n: "1.5" }, /at \/n: .*1\.5/],
+    [{ n: "9007199254740993" }, /at \/n: .*"9007199254740993"/],
+    [{ n: "" }, /at \/n/],
+    [{ x: "1e999" }, /at \/x/],
+    [{ on: "yes" }, /at \/on/],
+    [{ level: "3" }, /at \/level/],
+  ])
+    await assert.rejects(client.prompt("decoded", args), message);
+  declared.remove();
+});

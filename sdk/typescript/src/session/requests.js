@@ -9,6 +9,7 @@ import { completionKey } from "../declare/prompt.js";
 import { invalidArguments, ResultError, ToolError } from "../errors.js";
 import { stringify } from "../json.js";
 import { infinities, quote } from "../schema/check.js";
+import { decodeTexts } from "../schema/texts.js";
 import { nearest } from "../schema/nearest.js";
 import { callHandler } from "../values.js";
 import { parseObject } from "./context.js";
@@ -164,9 +165,11 @@ function findPrompt(registry, name) {
  * @param {string} json
  */
 async function promptArguments(prompt, json) {
-  const args = parseObject(json);
+  const schema = promptSchema(prompt);
+  // A library decodes texts itself, if its author wants it: `z.coerce`.
+  const args = schema && !schema.isOfLibrary ? decodeTexts(schema.json, parseObject(json)) : parseObject(json);
   const infinite = infinities(json, args);
-  const outcome = infinite.length ? { complaints: infinite } : ((await promptSchema(prompt)?.check(args)) ?? { value: args });
+  const outcome = infinite.length ? { complaints: infinite } : ((await schema?.check(args)) ?? { value: args });
   if (!outcome.complaints) return outcome.value;
   throw invalidArguments(`prompt ${JSON.stringify(prompt.name)}`, outcome.complaints);
 }
