@@ -10,7 +10,7 @@ import { registry } from "../registry.js";
 /**
  * Keeps a state when the file is saved: `give` returns it in the process that is about to be replaced, after its last
  * call, and `take` receives it in the next one, before that lists its tools. It is sent as JSON, 1 MiB at most, and the
- * bridge waits a second for each of them: if `take` takes longer, the process before goes on. After a crash there is
+ * bridge waits five seconds for each of them: if `take` takes longer, the process before goes on. After a crash there is
  * nothing to take. If `take` throws an error, the process serves without the state, and the log has the reason.
  *
  * ```js
