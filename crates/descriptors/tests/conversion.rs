@@ -317,6 +317,23 @@ fn the_seed_style_reports_what_it_changes() {
     assert!(text.contains("string per_page = 2 [json_name = \"per-page\"];"), "odd keys survive: {text}");
 }
 
+/// Also where the JSON name that follows from the name of one field is the key of another one.
+#[test]
+fn fields_of_one_message_have_different_json_names() {
+    for (keys, changed) in [(["fooBar", "foo_bar"], 0), (["[foo_bar]", "fooBar"], 1)] {
+        let schema =
+            json!({"type": "object", "properties": {keys[0]: {"type": "string"}, keys[1]: {"type": "string"}}});
+        for style in [Style::Strict, Style::Seed] {
+            let converted = convert(style, &schema);
+            let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+            let again = to_json_schema(&set.message(converted.input_type()).expect("the input is there"));
+            let names = again.expect("it has a JSON Schema")["properties"].as_object().expect("an object").clone();
+            let kept = keys.iter().filter(|key| names.contains_key(**key)).count();
+            assert_eq!((names.len(), kept), (2, 2 - changed), "{style:?} {names:?}");
+        }
+    }
+}
+
 #[test]
 fn the_keys_of_maps_have_rules() {
     let (text, verdict) = field(&json!({

@@ -387,7 +387,12 @@ impl<'a> Reading<'a> {
         let mut names = field_names(&keys);
         for ((key, _), field) in keys.iter().zip(fields) {
             field.name = names.remove(key).unwrap_or_default();
-            field.json_name = self.json_name(key, &field.name, &place.member("properties", key));
+            field.json_name = self.json_name(
+                key,
+                &field.name,
+                |name| properties.contains_key(name),
+                &place.member("properties", key),
+            );
         }
     }
 }

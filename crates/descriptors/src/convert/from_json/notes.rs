@@ -77,18 +77,27 @@ impl Reading<'_> {
         rules
     }
 
-    /// The key in JSON, where it does not follow from the name of the field.
-    pub(super) fn json_name(&mut self, key: &str, name: &str, place: &Place) -> Option<String> {
+    /// The key in JSON, where it does not follow from the name of the field. `is_key`: tells the other keys.
+    pub(super) fn json_name(
+        &mut self,
+        key: &str,
+        name: &str,
+        is_key: impl Fn(&str) -> bool,
+        place: &Place,
+    ) -> Option<String> {
         let default = default_json_name(name);
         if default == key {
             return None;
         }
+        let is_taken = is_key(&default);
         // protobuf reserves these for the names of extensions.
         if (key.starts_with('[') && key.ends_with(']')) || key.contains('\0') {
-            self.lossy(place, "properties", &format!("the key cannot be a name of protobuf: it is {default:?}"));
-            return None;
+            // The name of a field is the key of no other one.
+            let made = if is_taken { name } else { &default };
+            self.lossy(place, "properties", &format!("the key cannot be a name of protobuf: it is {made:?}"));
+            return is_taken.then(|| name.to_owned());
         }
-        if self.style == Style::Seed && key == name {
+        if self.style == Style::Seed && key == name && !is_taken {
             self.lossy(place, "properties", &format!("the key is read, and written as {default:?}"));
             return None;
         }
