@@ -13,9 +13,10 @@ use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use protomcp_bufmcp::message::{CallLog, CallProgress, Payload};
 use protomcp_bufmcp::{
-    BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, CallReport, Changes, Decoder, Fault,
+    BinaryCall, BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, CallReport, Changes, Decoder, Fault,
     FrameLimits, Initialization, SessionConfig, Streaming, Tokens,
 };
+use protomcp_session::Limits;
 
 fuzz_target!(|input: &[u8]| {
     let [flags, step, stream @ ..] = input else { return };
@@ -45,6 +46,8 @@ fuzz_target!(|input: &[u8]| {
             Some(BinaryInbound::Request(request)) => {
                 assert!(!open.contains(&request.id));
                 open.push(request.id);
+                let room = if matches!(request.call, BinaryCall::CallTool(_)) { 0 } else { Limits::CONTROL_ROOM };
+                assert!(open.len() <= 4 + room);
             }
             Some(BinaryInbound::Cancelled(id)) => {
                 assert_eq!(flags & 8, 8);
@@ -56,7 +59,6 @@ fuzz_target!(|input: &[u8]| {
             }
             _ => {}
         }
-        assert!(open.len() <= 4);
         if flags & 16 == 16 {
             report(&mut session, &open, *step);
         }
