@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use protomcp_envelope::ToolDefinition;
-use protomcp_types::{JsonBuf, Kind, RawJson, TaskSupport, ToolName};
+use protomcp_types::{JsonBuf, Kind, RawJson, TaskSupport, ToolName, replace_lone_surrogates};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -111,7 +111,7 @@ impl Tool {
                 SchemaPolicy::Proven => before.is_some_and(|before| before.promises && before.output == output),
                 SchemaPolicy::Never => false,
             };
-        let icons = RawJson::parse(wire.icons_json.clone()).ok();
+        let icons = RawJson::parse(replace_lone_surrogates(wire.icons_json.clone())).ok();
         let parts = Parts {
             title: wire.title.clone(),
             description: wire.description.clone(),
@@ -243,6 +243,7 @@ fn input_schema(text: &Bytes) -> Result<RawJson, String> {
 }
 
 fn object_schema(text: &Bytes) -> Result<RawJson, String> {
+    let text = &replace_lone_surrogates(text.clone());
     let (raw, typed) =
         RawJson::parse_as::<Typed<'_>>(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
     match typed.kind.map(RawValue::get) {
@@ -285,7 +286,7 @@ fn any_object() -> RawJson {
 
 /// The text, if it is a JSON object.
 fn object(text: &Bytes) -> Option<RawJson> {
-    RawJson::parse(text.clone()).ok().filter(|json| json.kind() == Kind::Object)
+    RawJson::parse(replace_lone_surrogates(text.clone())).ok().filter(|json| json.kind() == Kind::Object)
 }
 
 /// Only stated hints: SDKs also send `false` for "not stated", and MCP's default for a missing `destructiveHint` is

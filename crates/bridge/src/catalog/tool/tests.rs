@@ -26,6 +26,22 @@ fn an_input_schema_is_unchanged_and_a_missing_one_allows_all() {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_is_replaced() {
+    let object = Bytes::from(r#"{"type":"object","x":"\ud83d"}"#);
+    let wire = ToolDefinition {
+        input_schema_json: object.clone(),
+        output_schema_json: object.clone(),
+        metadata_json: object.clone(),
+        annotations_json: object,
+        icons_json: r#"[{"src":"\ud83d"}]"#.into(),
+        ..definition("t")
+    };
+    let (tools, faults) = Tool::all(&[wire], SchemaPolicy::Always, |_| None);
+    let json = tools[0].1.json().as_str();
+    assert!(faults.is_empty() && !json.contains("ud83d") && json.matches(r"\ufffd").count() == 5, "{json}");
+}
+
+#[test]
 fn a_broken_input_schema_is_replaced_with_a_warning() {
     for (broken, why) in [
         ("{", "not a JSON object"),
