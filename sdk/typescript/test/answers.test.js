@@ -152,12 +152,22 @@ test("fractions of progress are thousandths, from the first one on", async () =>
   assert.deepEqual(seen, [[1, 2], [1500, 2000], [2000, 2000], [0, 0], [most, -most]]);
 });
 
-test("a middleware rejects a call with a text alone", async () => {
-  for (const [bad, rejects] of [[true, true], [false, false], [undefined, false], [null, false]]) {
+test("a condition without a reason lets a call go on", async () => {
+  for (const [bad, rejects] of [[true, true], [false, false], [undefined, false], [null, false], [0, false]]) {
     const request = { middlewareName: "strict", phase: "before", argumentsJson: JSON.stringify({ bad }), resultJson: "" };
     const { reject, rejectReason } = await intercept(registry, request);
     assert.deepEqual([reject, rejectReason], [rejects, rejects ? "it is bad" : ""]);
   }
+});
+
+test("any other value rejects a call", async () => {
+  for (const [given, reason] of [["no", "no"], ["", ""], [true, ""], [new Error("broken"), "broken"], [5, "5"]]) {
+    registry.middleware.set("guard", { name: "guard", before: () => ({ reject: given }) });
+    const request = { middlewareName: "guard", phase: "before", argumentsJson: "{}", resultJson: "" };
+    const { reject, rejectReason } = await intercept(registry, request);
+    assert.deepEqual([reject, rejectReason], [true, reason]);
+  }
+  registry.middleware.delete("guard");
 });
 
 test("arguments of prompts are decoded for JSON Schema", async () => {

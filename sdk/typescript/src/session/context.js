@@ -218,7 +218,7 @@ const isFraction = (value) => Number.isFinite(value) && !Number.isInteger(value)
  * @param {number} scale
  */
 function scaled(value, scale) {
-  const whole = Number.isFinite(value) ? Math.trunc(value * scale) : 0;
+  const whole = Number.isFinite(value) ? Math.round(value * scale) : 0;
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(whole, Number.MAX_SAFE_INTEGER));
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { describeError } from "../errors.js";
 import { contentJson } from "./convert.js";
 import { parseObject } from "./context.js";
 
@@ -30,10 +31,20 @@ export async function intercept(registry, request) {
   return {
     argumentsJson: args && JSON.stringify(args),
     resultJson: content === undefined ? "" : contentJson(content),
-    // `condition && "reason"` is false for the calls that may go on.
-    reject: typeof reject === "string",
-    rejectReason: typeof reject === "string" ? reject : "",
+    // `condition && "reason"` is false, or another value of this kind, for the calls that may go on.
+    reject: reject === "" || Boolean(reject),
+    rejectReason: reasonOf(reject),
   };
+}
+
+/**
+ * The reason of a rejection, which is a text, an error, or `true` for a call without one.
+ *
+ * @param {unknown} reject
+ */
+function reasonOf(reject) {
+  if (!reject || reject === true) return "";
+  return typeof reject === "string" ? reject : describeError(reject).message;
 }
 
 /** @param {string} json */
