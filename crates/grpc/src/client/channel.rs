@@ -98,7 +98,7 @@ fn with_cause(error: hyper::Error, has_answered: bool) -> BoxError {
     if has_answered {
         return Status::new(code, format!("the connection or the call has failed: {cause}")).into();
     }
-    Status::new(code, format!("the address has not answered with gRPC: {cause}")).into()
+    Status::new(code, format!("the address has not answered the first call, and may not serve gRPC: {cause}")).into()
 }
 
 /// The status of an answer from a server, or a proxy, that does not speak gRPC: its status of HTTP says why ("HTTP to gRPC

@@ -394,7 +394,7 @@ async fn a_server_without_http_2_is_named_as_such() {
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
         let error = ErrorResponse::decode(conversation.message().await.body).unwrap();
-        let cause = error.message.strip_prefix("the address has not answered with gRPC: ");
+        let cause = error.message.strip_prefix("the address has not answered the first call, and may not serve gRPC: ");
         assert!(cause.is_some_and(|cause| cause != "connection error"), "{}", error.message);
         conversation.end().await;
     }
