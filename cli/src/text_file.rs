@@ -19,19 +19,23 @@ pub(crate) fn read_all(mut input: impl Read) -> io::Result<String> {
 
 /// Writes all of a file, or nothing: the file that is there stays until the new one is whole. A link to it stays one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A link to a file that is not there has no canonical path.
+    let target = || path.read_link().map_or_else(|_| path.to_owned(), |link| path.with_file_name(link));
+    let path = path.canonicalize().unwrap_or_else(|_| target());
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".pmcp-{}", std::process::id()));
     let draft = path.with_file_name(name);
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+    let mut write = || {
+        if let Ok(before) = fs::metadata(&path) {
+            file.set_permissions(before.permissions())?;
+        }
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, &path)
     };
     write().inspect_err(|_| {
-        // It may not have been made.
-        let _ = fs::remove_file(&draft);
+        let _stays = fs::remove_file(&draft);
     })
 }
 

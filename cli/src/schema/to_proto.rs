@@ -197,6 +197,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -207,6 +209,14 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).unwrap();
         write(&link, "after").unwrap_or_else(|_| panic!());
         assert_eq!((fs::read_to_string(&real).unwrap().as_str(), link.is_symlink()), ("after", true));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        write(&link, "after").unwrap_or_else(|_| panic!());
+        assert_eq!(mode(&real), 0o600);
+        // A link to a file that is not there yet.
+        std::os::unix::fs::symlink("later.json", folder.path().join("early.json")).unwrap();
+        write(&folder.path().join("early.json"), "made").unwrap_or_else(|_| panic!());
+        assert_eq!(fs::read_to_string(folder.path().join("later.json")).unwrap(), "made");
         // The draft cannot be made.
         fs::create_dir(folder.path().join(format!("real.json.pmcp-{}", std::process::id()))).unwrap();
         assert!(write(&link, "lost").is_err());
