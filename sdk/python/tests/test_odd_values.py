@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import ipaddress
+import itertools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,8 +21,10 @@ from protomcp import (
     completion,
     prompt,
     resource,
+    step,
     tool,
     tool_group,
+    workflow,
 )
 from protomcp.testing import Harness
 
@@ -91,6 +95,9 @@ def test_an_integer_beyond_json_is_an_error(value: Any) -> None:
             return
         for each in (give, full):
             result = tools.call(each)
+            if value == 10**400:
+                assert (result.is_error, result.text) == (False, str(value))
+                continue
             assert result.is_error
             expected = "the result has no form in JSON: an integer is beyond the range of numbers in JSON"
             assert result.text == expected
@@ -177,3 +184,121 @@ def test_hints_stand_behind_pictures() -> None:
         assert [each["type"] for each in result.content] == ["text", "image", "text"]
         assert result.text == "a\n**Hints:**\n- it is small"
         assert tools.call("group.odd").is_error
+
+
+class Table:
+    """A table cannot be asked whether it is true, and has no form in JSON."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth of a table is ambiguous")
+
+    def __str__(self) -> str:
+        return "a table"
+
+
+class Letters(collections.abc.Sequence[Any]):
+    """Each element is a sequence again."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, at: Any) -> Any:
+        if at:
+            raise IndexError
+        return self
+
+    def __str__(self) -> str:
+        return "letters"
+
+
+OWN = [
+    (ipaddress.ip_address("10.0.0.1"), "10.0.0.1"),
+    (ValueError("no disk"), "no disk"),
+    (Table(), "a table"),
+    (Letters(), "letters"),
+    (1 + 2j, "(1+2j)"),
+    (float("nan"), "nan"),
+    (10**400, str(10**400)),
+    (collections.UserString("text"), "text"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), OWN, ids=[type(each[0]).__name__ for each in OWN])
+def test_a_value_with_its_own_text_is_that_text(value: Any, text: str) -> None:
+    @tool
+    def give() -> Any:
+        return value
+
+    @tool
+    def full() -> ToolResult:
+        return ToolResult(value)
+
+    @tool
+    def nested() -> Any:
+        return [value]
+
+    @tool_group("group")
+    class Group:
+        @action("draw", hints={"small": {"condition": lambda arguments: True, "message": "it is small"}})
+        def draw(self) -> Any:
+            return value
+
+    @workflow("flow")
+    class Flow:
+        @step("only", initial=True, terminal=True)
+        def only(self) -> Any:
+            return value
+
+        @step("full", terminal=True)
+        def full(self) -> Any:
+            return ToolResult(value)
+
+    with Harness() as tools:
+        assert [tools.call(each).text for each in (give, full, "flow.only")] == [text] * 3
+        assert tools.call("group.draw").text.startswith(f"{text}\n")
+        assert tools.call(nested).is_error is not isinstance(value, collections.UserString)
+
+
+def test_a_user_string_is_text_in_lists_and_objects() -> None:
+    text = collections.UserString("text")
+
+    @tool
+    def give() -> Any:
+        return {"a": [text], "b": text}
+
+    with Harness() as tools:
+        assert tools.call(give).structured == {"a": ["text"], "b": "text"}
+
+
+def test_values_without_their_own_text_are_errors() -> None:
+    cases = [object(), [object()], {"a": object()}, types.MappingProxyType({"a": object()}), lambda: 0, [1j]]
+
+    @tool
+    def give(at: int) -> Any:
+        return cases[at]
+
+    @tool
+    def full(at: int) -> ToolResult:
+        return ToolResult(cases[at])
+
+    with Harness() as tools:
+        for at in range(len(cases)):
+            assert tools.call(give, at=at).is_error and tools.call(full, at=at).is_error
+
+
+def test_an_iterator_without_an_end_is_an_error() -> None:
+    expected = "the result has no form in JSON: an iterator has more than 100,000 elements: return a list"
+    cases: dict[str, Callable[[], Any]] = {
+        "plain": itertools.count,
+        "full": lambda: ToolResult(itertools.count()),
+        "nested": lambda: {"a": itertools.count()},
+        "most": lambda: iter(range(100_000)),
+        "list": lambda: list(range(100_001)),
+    }
+    for name, make in cases.items():
+        tool(name=name)(make)
+    with Harness() as tools:
+        for name in ("plain", "full", "nested"):
+            result = tools.call(name)
+            assert (result.is_error, result.text) == (True, expected)
+        assert not tools.call("most").is_error and not tools.call("list").is_error

@@ -7,7 +7,9 @@ functions in C behind it, and `json` itself where they are not there, or take ot
 from __future__ import annotations
 
 import sys
+from collections import UserString
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from itertools import islice
 from types import SimpleNamespace
 
 from ._typing import TYPE_CHECKING
@@ -290,13 +292,27 @@ def _to_text(value: Any) -> Any:
         return value.total_seconds()
     if hasattr(value, "__fspath__"):
         return str(value)
-    if type(value).__name__ in ("UUID", "Decimal"):
+    if type(value).__name__ in ("UUID", "Decimal") or isinstance(value, UserString):
         return str(value)
     if isinstance(value, Mapping):
         return to_plain(dict(value))
-    if isinstance(value, (Sequence, Set, ValuesView, Iterator)):
+    if isinstance(value, Iterator):
+        value = taken(value)
+    if isinstance(value, (Sequence, Set, ValuesView)):
         return [to_plain(each) for each in value]
     raise TypeError(f"a value of type {type(value).__qualname__} has no form in JSON")
+
+
+MAX_TAKEN = 100_000
+"""The most elements of an iterator, which may have no end."""
+
+
+def taken(values: Iterator[Any]) -> list[Any]:
+    """The elements of an iterator; raises ValueError if there are too many."""
+    found = list(islice(values, MAX_TAKEN + 1))
+    if len(found) > MAX_TAKEN:
+        raise ValueError(f"an iterator has more than {MAX_TAKEN:,} elements: return a list")
+    return found
 
 
 def _key(name: Any) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import UserString
+from collections.abc import Iterator, Mapping
 
 from ._faults import Faults, InvalidArguments
-from ._json import dump, quote, to_plain
+from ._json import dump, quote, taken, to_plain
 from ._types import REQUIRED, Kind, Types, UnknownType
 from ._typing import TYPE_CHECKING, get_args, get_origin, is_special, is_union
 from ._wire import CallToolResponse
@@ -121,16 +122,12 @@ class Output:
         return {"result": plain} if self.is_wrapped else plain
 
     def _of_result(self, result: ToolResult) -> CallToolResponse:
-        structured = ""
-        if result.structured_content is not None:
-            plain = to_plain(result.structured_content)
-            if not isinstance(plain, dict):
-                raise OutputMismatch("structured_content must be a JSON object")
-            structured = dump(plain)
+        plain = structured_of(result)
+        structured = "" if plain is None else dump(plain)
         given = drained(result.result)
         response = CallToolResponse(
             is_error=result.is_error,
-            result_json=content_json(given if given or not structured else structured),
+            result_json=content_json(structured if structured and is_empty(given) else given),
             structured_content_json=structured,
             enable_tools=list(result.enable_tools or ()),
             disable_tools=list(result.disable_tools or ()),
@@ -145,6 +142,24 @@ class Output:
         if result.meta:
             response.metadata_json = dump(result.meta)
         return response
+
+
+def structured_of(result: ToolResult) -> dict[str, Any] | None:
+    """The structured content of a result as JSON has it; raises OutputMismatch."""
+    if result.structured_content is None:
+        return None
+    try:
+        plain = to_plain(result.structured_content)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _mismatch(error) from None
+    if not isinstance(plain, dict):
+        raise OutputMismatch("structured_content must be a JSON object")
+    return plain
+
+
+def is_empty(value: Any) -> bool:
+    """True for None and for empty values of Python's own. A table of numbers cannot be asked."""
+    return value is None or (isinstance(value, (str, int, float, list, tuple, dict)) and not value)
 
 
 def _mismatch(error: Exception) -> OutputMismatch:
@@ -188,13 +203,29 @@ def block(value: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """The text of a value: text as it is, anything else as JSON; raises OutputMismatch."""
+    """The text of a value: text as it is, anything else as JSON, or else as its own text; raises OutputMismatch."""
     if isinstance(value, str):
         return value
+    if isinstance(value, UserString):
+        return str(value)
     try:
         return dump(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _mismatch(error) from None
+        text = _own_text(value)
+        if text is None:
+            raise _mismatch(error) from None
+        return text
+
+
+def _own_text(value: Any) -> str | None:
+    """The text of a number, and of a type that defines one; the `repr` of Python is not meant for clients."""
+    kind: Any = type(value)
+    if isinstance(value, Mapping) or (kind.__str__ is object.__str__ and not isinstance(value, (int, float, complex))):
+        return None
+    try:
+        return str(value)
+    except Exception:
+        return None
 
 
 def content_of(value: Any) -> Any:
@@ -218,8 +249,13 @@ def texts_of(content: Any) -> str:
 
 
 def drained(value: Any) -> Any:
-    """The elements of an iterator as a list; any other value as it is."""
-    return list(value) if isinstance(value, Iterator) else value
+    """The elements of an iterator as a list; any other value as it is. Raises OutputMismatch."""
+    if not isinstance(value, Iterator):
+        return value
+    try:
+        return taken(value)
+    except ValueError as error:
+        raise _mismatch(error) from None
 
 
 def failed(error: BaseException) -> CallToolResponse:
