@@ -196,3 +196,87 @@ def test_on_error_knows_the_exception_in_a_group() -> None:
         text = "Error caught (LookupError: no disk), transitioning to 'end'"
         assert tools.call("flow.begin").text == text
         assert tools.call("flow.end").text == "over"
+
+
+@BOTH
+@pytest.mark.parametrize("is_plain", [False, True], ids=["async", "plain"])
+def test_a_run_that_completes_takes_no_second_call(handles: bool, is_plain: bool) -> None:
+    entered, go = threading.Event(), threading.Event()
+    ended = []
+
+    async def on_complete(self: Any) -> None:
+        entered.set()
+        await asyncio.to_thread(go.wait, 10)
+        ended.append("complete")
+
+    async def end(self: Any) -> str:
+        return "over"
+
+    declare(handles, lambda self: "begun", (lambda self: "over") if is_plain else end, on_complete=on_complete)
+    configure(concurrency=4)
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        first = tools.start("flow.end", **about)
+        assert entered.wait(10)
+        refused = tools.call("flow.end", **about)
+        go.set()
+        assert (refused.is_error, refused.text) == (True, "another step of this run has not ended")
+        assert first.result().text == "over"
+    assert (ended, is_empty()) == (["complete"], True)
+
+
+@BOTH
+@pytest.mark.parametrize("is_plain", [False, True], ids=["async", "plain"])
+def test_a_run_that_is_cancelled_takes_no_second_call(handles: bool, is_plain: bool) -> None:
+    entered, go = threading.Event(), threading.Event()
+    ended = []
+
+    def slow(self: Any) -> None:
+        entered.set()
+        assert go.wait(10)
+        ended.append("cancel")
+
+    async def later(self: Any) -> None:
+        await asyncio.to_thread(slow, self)
+
+    configure(concurrency=4)
+    declare(handles, lambda self: "begun", lambda self: "over", on_cancel=slow if is_plain else later)
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        first = tools.start("flow.cancel", **about)
+        assert entered.wait(10)
+        refused = [tools.call(f"flow.{name}", **about).text for name in ("cancel", "end")]
+        go.set()
+        assert refused == [f"No active workflow 'flow' to {each}" for each in ("cancel", "continue")]
+        assert first.result().text == "Workflow 'flow' cancelled"
+    assert (ended, is_empty()) == (["cancel"], True)
+
+
+@BOTH
+@pytest.mark.parametrize("is_plain", [False, True], ids=["async", "plain"])
+def test_a_run_goes_on_when_its_cancellation_fails(handles: bool, is_plain: bool) -> None:
+    def fail(self: Any) -> None:
+        raise ToolError("no disk")
+
+    async def fail_later(self: Any) -> None:
+        await asyncio.sleep(0)
+        raise ToolError("no disk")
+
+    declare(handles, lambda self: "begun", lambda self: "over", on_cancel=fail if is_plain else fail_later)
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        assert tools.call("flow.cancel", **about).text == "no disk"
+        assert tools.call("flow.end", **about).text == "over"
+    assert is_empty()
+
+
+@BOTH
+def test_structured_content_of_a_step_is_an_object(handles: bool) -> None:
+    wrong = ToolResult("over", structured_content=[1])  # type: ignore[arg-type]
+    results = [wrong, ToolResult("over", structured_content={"a": 1})]
+    declare(handles, lambda self: "begun", lambda self: results.pop(0))
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        result = tools.call("flow.end", **about)
+        assert (result.is_error, result.text) == (True, "structured_content must be a JSON object")
+        assert tools.call("flow.end", **about).structured == {"a": 1}

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _docstring, _registry
-from ._json import dump, to_plain
-from ._output import content_of, report, texts_of, with_note
+from ._json import dump
+from ._output import content_of, is_empty, report, structured_of, texts_of, with_note
 from ._plan import Plan, PlanCache
 from ._registry import check_text
 from ._signature import doc_of, is_async, marked, name_of, set_mark
@@ -314,13 +314,30 @@ def _with_handle(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _cancel_tool(made: WorkflowDef) -> ToolDef:
     def handler(ctx: Any, **arguments: Any) -> Any:
-        state = _state_of(made, ctx, arguments)
-        if state is None:
-            return _refuse(f"No active workflow '{made.name}' to cancel")
-        if made.handles and all(made.step(each).no_cancel for each in state.next):
-            return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
-        done = made.on_cancel() if made.on_cancel is not None else None
-        return _after(done, lambda: _end(made, state, f"Workflow '{made.name}' cancelled"))
+        with _lock:
+            state = _state_of(made, ctx, arguments)
+            if state is None:
+                return _refuse(f"No active workflow '{made.name}' to cancel")
+            if made.handles and all(made.step(each).no_cancel for each in state.next):
+                return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
+            # Other calls find no run while `on_cancel` works. If it fails, the run goes on.
+            state.has_ended = True
+        try:
+            done = made.on_cancel() if made.on_cancel is not None else None
+        except BaseException:
+            state.has_ended = False
+            raise
+        if hasattr(done, "__await__"):
+            return awaited(done, state)
+        return _end(made, state, f"Workflow '{made.name}' cancelled")
+
+    async def awaited(done: Any, state: WorkflowState) -> ToolResult:
+        try:
+            await done
+        except BaseException:
+            state.has_ended = False
+            raise
+        return _end(made, state, f"Workflow '{made.name}' cancelled")
 
     handler.resolves_contexts = True  # type: ignore[attr-defined]
     schema: dict[str, Any] = {"type": "object", "properties": {}}
@@ -343,12 +360,24 @@ class _StepCall:
     def run(self) -> Any:
         if (refusal := self._enter()) is not None:
             return refusal
+        is_over = True
         try:
             try:
                 result = self._call()
             except Exception as error:
                 return self._caught(error)
-            return self._leave(result)
+            found = self._leave(result)
+            if hasattr(found, "__await__"):
+                is_over = False
+                return self._exit_after(found)
+            return found
+        finally:
+            if is_over:
+                self._exit()
+
+    async def _exit_after(self, found: Any) -> Any:
+        try:
+            return await found
         finally:
             self._exit()
 
@@ -427,10 +456,11 @@ class _StepCall:
         if given.is_error:
             # The step has failed: the run stays where it is.
             return given
-        structured = to_plain(given.structured_content)
+        structured = structured_of(given)
         result = value if isinstance(value, StepResult) else StepResult(value)
         if value is given:
-            result.result = given.result or ("" if structured is None else structured)
+            other: Any = "" if structured is None else structured
+            result.result = other if is_empty(given.result) else given.result
         result = StepResult("" if result.result is None else content_of(result.result), result.next)
         if self.state.has_ended:
             # The run was cancelled during the step.
@@ -530,12 +560,13 @@ def _state_of(made: WorkflowDef, ctx: Any, arguments: dict[str, Any]) -> Workflo
     """The workflow that a step continues."""
     if made.handles:
         found = _handles.get(str(arguments.pop("handle", "")))
-        if found is None or found.workflow_name != made.name or found.owner != _owner(ctx):
+        if found is None or found.has_ended or found.workflow_name != made.name or found.owner != _owner(ctx):
             return None
         found.used = time.monotonic()
         return found
     running = _active.get(_session(ctx))
-    return running[-1] if running and running[-1].workflow_name == made.name else None
+    last = running[-1] if running else None
+    return last if last is not None and last.workflow_name == made.name and not last.has_ended else None
 
 
 def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], content: Any) -> ToolResult:
