@@ -408,6 +408,34 @@ def test_a_plain_handler_has_its_own_loop_next_to_async_ones() -> None:
         assert {each.result().text for each in calls} == {"done"}
 
 
+def test_a_loop_of_a_plain_handler_leaves_the_other_one() -> None:
+    async def inner() -> str:
+        await asyncio.sleep(0)
+        return "done"
+
+    @tool
+    def gathered() -> Any:
+        return asyncio.gather(inner(), inner())
+
+    @tool
+    def looked() -> bool:
+        return not asyncio.get_event_loop().is_closed()
+
+    @tool
+    def plain() -> str:
+        return asyncio.run(inner())
+
+    @tool
+    async def later() -> str:
+        return await inner()
+
+    with Harness() as tools:
+        for _ in range(2):
+            assert tools.call(gathered).text == '["done","done"]'
+            assert tools.call(looked).structured == {"result": True}
+            assert tools.call(plain).text == tools.call(later).text == "done"
+
+
 def test_values_last_until_an_async_wrapper_has_ended() -> None:
     order = []
 

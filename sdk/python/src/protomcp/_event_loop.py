@@ -135,6 +135,8 @@ class EventLoop(MainThread):
             super()._run_one(work)
         finally:
             asyncio._set_running_loop(self._loop)
+            # `asyncio.run` leaves none behind, and the next handler may ask for it.
+            asyncio.set_event_loop(self._loop)
 
     def _run(self, work: Work) -> None:
         self._run_one(work)
