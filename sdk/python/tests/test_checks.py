@@ -361,6 +361,12 @@ BOUNDS: list[tuple[Any, list[Any], list[Any], dict[str, Any]]] = [
     ),
     (Annotated[bytes | str, Field(max_length=2)], ["YWI=", "ab"], ["YWJj"], {}),
     (Annotated[float, Field(multiple_of=0.1)], [0.3, 0.7, 1, 1e6], [0.35], {"multipleOf": 0.1}),
+    (
+        Annotated[float, Field(multiple_of=0.01)],
+        [0.07, 1.15, 1234567.89, 99999999.99, 999999999.99, 1e9],
+        [0.075, 1234567.895, 99999999.995, 999999999.995, 1e308],
+        {"multipleOf": 0.01},
+    ),
     (Annotated[int, Field(multiple_of=3)], [9, 3 * 10**30], [10, 3 * 10**30 + 1], {"multipleOf": 3}),
     (Literal[1, 2], [1, 1.0, 2], [True, 1.5], {"enum": [1, 2]}),
     (Step, [1, 1.0, 0.5], [True, 2], {}),

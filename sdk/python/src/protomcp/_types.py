@@ -700,7 +700,10 @@ def _is_multiple(value: Any, bound: Any) -> bool:
     if isinstance(value, int) and isinstance(bound, int):
         return value % bound == 0
     steps = value / bound
-    return bool(abs(steps - round(steps)) <= 1e-9)
+    if steps - steps != 0:
+        return False
+    # The error of a division grows with its result.
+    return bool(abs(steps - round(steps)) <= max(1e-9, 1e-14 * abs(steps)))
 
 
 def _pattern(matcher: Any) -> tuple[str, Callable[[Any], bool]]:
