@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -516,6 +517,30 @@ def test_progress_may_be_a_fraction(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == "protomcp: the progress nan of 4 is not sent: both are finite numbers\n"
 
 
+def test_progress_is_anything_with_a_number() -> None:
+    class Whole:
+        def __int__(self) -> int:
+            return 4
+
+    @tool
+    def work(ctx: ToolContext, odd: Any = None) -> str:
+        ctx.report_progress("50", 100)  # type: ignore[arg-type]
+        ctx.report_progress(Decimal(60), "100")  # type: ignore[arg-type]
+        ctx.report_progress(70, Whole())  # type: ignore[arg-type]
+        if odd is not None:
+            ctx.report_progress(odd)
+        return "done"
+
+    with Harness() as tools:
+        call = tools.start(work)
+        assert call.result().text == "done"
+        assert call.progress == [(50, ""), (60, ""), (70, "")]
+        assert "ValueError" in tools.call(work, odd="half").text
+    ctx = ToolContext("", lambda envelope: None)
+    for odd in ("half", [], {}, object(), 10**400, Decimal("sNaN")):
+        ctx.report_progress(odd, odd)  # type: ignore[arg-type]
+
+
 def test_a_log_message_has_its_text_and_its_data() -> None:
     @tool
     def speak(ctx: ToolContext) -> str:
@@ -525,6 +550,7 @@ def test_a_log_message_has_its_text_and_its_data() -> None:
         ctx.log.info("", data={})
         ctx.log.info("none", data=None)
         ctx.log.info("order", data=Order(Color.RED))
+        ctx.log.info("own", data={"message": "other", "two": 2})
         return ""
 
     with Harness() as tools:
@@ -536,4 +562,5 @@ def test_a_log_message_has_its_text_and_its_data() -> None:
             {},
             {"message": "none"},
             {"message": "order", "color": "red", "count": 1, "note": None},
+            {"message": "own", "data": {"message": "other", "two": 2}},
         ]

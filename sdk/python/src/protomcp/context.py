@@ -101,7 +101,12 @@ class BaseContext:
 
         If one of both is a fraction, the client gets thousandths. Infinite numbers and NaN are not sent.
         """
-        total = total or 0
+        try:
+            progress, total = _number(progress), _number(total or 0)
+        except (TypeError, ValueError, OverflowError):
+            if self._progress_token:
+                raise
+            return
         if progress - progress != 0 or total - total != 0:
             if not self._has_odd_progress:
                 self._has_odd_progress = True
@@ -379,6 +384,16 @@ class AsyncContext(BaseContext):
             for each in ids:
                 link.forget(each)
         return [question.answer(answer) for question, answer in zip(questions, answers, strict=True)]
+
+
+def _number(value: Any) -> Any:
+    """The number of anything that has one, such as a text of digits."""
+    if isinstance(value, (int, float)):
+        return value
+    try:
+        return float(value)
+    except TypeError:
+        return int(value)
 
 
 def context_as(ctx: Any, cls: Any) -> Any:
