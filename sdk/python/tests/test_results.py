@@ -228,3 +228,25 @@ def test_a_generic_model_has_a_name_for_references() -> None:
         page = {"items": [1], "next": {"items": [], "next": None}}
         result: Result = tools.call(take, page=page)
         assert result.structured == page
+
+
+def test_only_a_strict_model_is_read_a_second_time() -> None:
+    seen = []
+
+    class Checked(pydantic.BaseModel):
+        size: int
+
+        @pydantic.field_validator("size")
+        @classmethod
+        def check(cls, size: int) -> int:
+            seen.append(size)
+            raise ValueError("too large")
+
+    def take(model: Any) -> str:
+        return str(model)
+
+    take.__annotations__["model"] = Checked
+    tool(take)
+    with Harness() as tools:
+        assert "at /model/size: Value error, too large" in tools.call("take", model={"size": 1}).text
+    assert seen == [1]

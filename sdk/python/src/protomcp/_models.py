@@ -115,16 +115,18 @@ def load_model(cls: Any, value: Any, place: str, faults: Faults) -> Any:
     try:
         return cls.model_validate(value)
     except ValueError as error:
-        first = error
-    try:
-        # A strict model takes a date as text from JSON alone.
-        return cls.model_validate_json(dump(value))
-    except ValueError as error:
-        failure: Any = error if hasattr(error, "errors") else first
-        for each in failure.errors():
-            inner = "".join(f"/{part}" for part in each["loc"])
-            got = "" if each["type"] == "missing" else f", got {quoted(each['input'])}"
-            faults.add(place + inner, f"{each['msg']}{got}")
+        failure: Any = error
+    if cls.model_config.get("strict"):
+        try:
+            # A strict model takes a date as text from JSON alone.
+            return cls.model_validate_json(dump(value))
+        except ValueError as error:
+            failure = error if hasattr(error, "errors") else failure
+    for each in failure.errors():
+        inner = "".join(f"/{part}" for part in each["loc"])
+        got = "" if each["type"] == "missing" else f", got {quoted(each['input'])}"
+        faults.add(place + inner, f"{each['msg']}{got}")
+    return None
 
 
 def load_result(cls: Any, value: Any, place: str, faults: Faults) -> Any:
