@@ -46,6 +46,19 @@ def test_paths_are_relative_to_the_tool_file(
         assert tools.read("ui://page") == ["<p>page</p>"]
 
 
+def test_a_path_is_looked_for_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for each in (here, there):
+        each.mkdir()
+    monkeypatch.chdir(there)
+    page = run(here / "tools.py")["page"]
+    for folder, expected in ((there, "handlers"), (here, str(here / "handlers"))):
+        (folder / "page.html").write_text(f"<p>{folder.name}</p>")
+        (folder / "handlers").mkdir()
+        assert page.html() == f"<p>{folder.name}</p>"
+        assert get_config()["handlers_dir"] == expected
+
+
 def test_a_missing_folder_is_looked_for_next_to_the_file(tmp_path: Path) -> None:
     run(tmp_path / "tools.py")
     assert get_config()["handlers_dir"] == str(tmp_path / "handlers")

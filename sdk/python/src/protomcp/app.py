@@ -35,7 +35,8 @@ class App:
         self.name = name
         self.uri = uri or f"ui://{name}"
         path = os.fspath(html)
-        self._html = path if path.lstrip().startswith("<") else from_caller(path)
+        self._html = path
+        self._place = None if path.lstrip().startswith("<") else from_caller(path)
         ui: dict[str, Any] = {}
         if csp:
             ui["csp"] = csp
@@ -52,9 +53,9 @@ class App:
 
     def html(self) -> str:
         """The page."""
-        if self._html.lstrip().startswith("<"):
+        if self._place is None:
             return self._html
-        with open(self._html, encoding="utf-8") as file:
+        with open(self._place.path(), encoding="utf-8") as file:
             return file.read()
 
     def _read(self) -> ResourceContent:

@@ -10,9 +10,12 @@ from ._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._paths import Place
+
 _config: dict[str, Any] = {}
 _loaded_modules: dict[str, Any] = {}
 _concurrency = 1
+_folder: Place | None = None
 
 
 def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
@@ -22,9 +25,10 @@ def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: 
     Files whose names begin with an underscore are not loaded. With `hot_reload` the folder is loaded again in the
     running process when a file changes. With a `concurrency` above 1 all plain handlers overlap, in threads.
     """
-    global _concurrency
+    global _concurrency, _folder
     if handlers_dir or concurrency is None:
-        _config["handlers_dir"] = from_caller(handlers_dir) if handlers_dir else ""
+        _folder = from_caller(handlers_dir) if handlers_dir else None
+        _config["handlers_dir"] = _folder.path() if _folder else ""
         _config["hot_reload"] = hot_reload
     if concurrency is not None:
         if concurrency < 1:
@@ -34,14 +38,15 @@ def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: 
 
 
 def get_config() -> dict[str, Any]:
-    return dict(_config)
+    return _config | ({"handlers_dir": _folder.path()} if _folder else {})
 
 
 def reset_config() -> None:
-    global _concurrency
+    global _concurrency, _folder
     _config.clear()
     _loaded_modules.clear()
     _concurrency = 1
+    _folder = None
 
 
 def concurrency() -> int:
@@ -56,7 +61,7 @@ def all_overlap() -> bool:
 
 def discover_handlers() -> None:
     """Loads the files of the folder, in the order of their names."""
-    folder = _config.get("handlers_dir")
+    folder = get_config().get("handlers_dir")
     if not folder:
         return
     import importlib.util
