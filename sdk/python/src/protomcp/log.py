@@ -15,7 +15,7 @@ class ServerLogger:
     """Sends log messages to the client of the running call; outside a call, to whom the bridge thinks they concern.
 
     Each method takes a text, and `data=` with any value that has a form in JSON: a dict has the text as its `message`.
-    A dict with a `message` of its own, and any other value, is the `data` next to the text.
+    A dict that has a `message`, too, and any other value, is the `data` next to the text.
 
     MCP 2026-07-28 deprecates log messages to clients: they stay for a year at least. What only the operator needs
     belongs to standard error, which is in the log of `pmcp`.
