@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::args::init::{Init, Language};
 use crate::exit::{self, Failure};
+use crate::shell_word::shell_word;
 
 const README: &str = include_str!("../templates/README.md");
 const TESTS: &str = include_str!("../templates/tests.yaml");
@@ -74,12 +75,6 @@ fn next_steps(options: &Init, files: &[(&'static str, String)]) -> String {
          pmcp install {file} --client claude-code\n{need}",
         names.join(", "),
     )
-}
-
-/// The text as one word of a shell.
-pub(crate) fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// The files of a project, the tool file first.

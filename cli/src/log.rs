@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use clap::{Args, ValueEnum};
 use protomcp_bridge::STATUS_TARGET;
 use protomcp_server::ACCESS_TARGET;
+use protomcp_types::is_shown;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -238,27 +239,27 @@ where
     }
 }
 
-/// The text of one entry of the log: further lines are indented, so that none begins like an entry, and other control
-/// characters are escaped.
+/// The text of one entry of the log: further lines are indented, so that none begins like an entry, and other characters
+/// that are not [shown](is_shown) are escaped.
 fn one_entry(text: &str) -> String {
     let mut entry = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' => entry.push_str("\n  "),
             '\t' => entry.push(c),
-            c if c.is_control() => entry.extend(c.escape_default()),
-            c => entry.push(c),
+            c if is_shown(c) => entry.push(c),
+            c => entry.extend(c.escape_default()),
         }
     }
     entry
 }
 
-/// A line of a tool for a terminal: its colours stay, and other control characters are escaped, since the line may quote a text
-/// from elsewhere.
+/// A line of a tool for a terminal: its colours stay, and other characters that are not [shown](is_shown) are escaped, since
+/// the line may quote a text from elsewhere.
 fn for_terminal(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(|c: char| c.is_control() && c != '\t') {
+    while let Some(at) = rest.find(|c: char| !is_shown(c) && c != '\t') {
         shown.push_str(&rest[..at]);
         rest = &rest[at..];
         let colours = rest.strip_prefix("\x1b[").map_or(0, |codes| {
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_server_cannot_forge_an_entry() {
-        assert_eq!(one_entry("tool \"a\x1b[2J\" of b\nc\td"), "tool \"a\\u{1b}[2J\" of b\n  c\td");
+        assert_eq!(one_entry("tool \"a\x1b[2J\u{202e}\" of b\nc\td"), "tool \"a\\u{1b}[2J\\u{202e}\" of b\n  c\td");
     }
 
     #[test]
@@ -319,6 +320,7 @@ mod tests {
             ("\x1b[31", "\\u{1b}[31"),
             ("\x1b", "\\u{1b}"),
             ("ä\rb", "ä\\rb"),
+            ("\x1b[1m\u{202e}b", "\x1b[1m\\u{202e}b"),
         ] {
             assert_eq!(for_terminal(line), shown);
         }

@@ -27,6 +27,7 @@ mod remote;
 mod schema;
 mod serve;
 mod served_file;
+mod shell_word;
 mod text_file;
 #[cfg(feature = "trace")]
 mod trace;

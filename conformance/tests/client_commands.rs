@@ -291,6 +291,7 @@ fn failures_say_what_to_do_next() {
         (&["call", "basics.py", "add", "2"], "expected name=value"),
         (&["call", "basics.py", "add", "{a"], "not a JSON object"),
         (&["list", "nowhere.py"], "file not found: nowhere.py"),
+        (&["call", "add", "basics.py", "a=2"], "the server comes first: pmcp call basics.py add"),
         (&["list", "basics.py", "--", "true"], "leave one out"),
         (&["list", "http://"], "http://"),
         (&["list", "basics.py", "--header", "x"], "name: value"),

@@ -25,6 +25,7 @@ use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
 use crate::log::{LogFlags, LogLevel};
+use crate::shell_word::shell_word;
 
 /// The server that a command uses.
 #[derive(Debug, Clone)]
@@ -304,7 +305,15 @@ impl ServerFlags {
     ) -> Result<Target, Failure> {
         match self.take_command() {
             Some(command) => Ok(Target::Command(command)),
-            None => Target::of(words.next().ok_or_else(|| no_server(verb))?),
+            None => {
+                let word = words.next().ok_or_else(|| no_server(verb))?;
+                let is_missing = !word.contains("://") && !Path::new(&word).exists();
+                let file = words.by_ref().take(usize::from(is_missing)).find(|next| Path::new(next).is_file());
+                match file {
+                    Some(file) => Err(server_is_first(verb, &file, &word)),
+                    None => Target::of(word),
+                }
+            }
         }
     }
 
@@ -359,6 +368,12 @@ impl Target {
 
 pub(super) fn both(word: &str) -> Failure {
     Failure::usage(format!("both {word} and a command after -- name a server; leave one out"))
+}
+
+/// The second word is a file, and the first one is not.
+fn server_is_first(verb: &str, file: &str, word: &str) -> Failure {
+    let command = format!("pmcp {verb} {} {}", shell_word(file), shell_word(word));
+    Failure::usage(format!("file not found: {word}; the server comes first: {command}"))
 }
 
 pub(super) fn no_server(verb: &str) -> Failure {

@@ -25,7 +25,7 @@ use crate::lending;
 use crate::served_file::ServedFile;
 use crate::waiting;
 
-/// The time of the trial start.
+/// The time of the trial start of a server with another SDK.
 const START: Duration = Duration::from_secs(30);
 /// The time for a server to end.
 const CLOSE: Duration = Duration::from_secs(5);
@@ -209,10 +209,10 @@ async fn output(program: &OsStr, arguments: &[OsString], directory: Option<&Path
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Starts the file once.
+/// Starts the file once. It has the time that it has in `pmcp dev`: a project may compile first.
 async fn start(file: &Path, tool: &ToolFile) -> Start {
     let began = Instant::now();
-    match Bridge::tool_file(tool).connect_timeout(START).start().await {
+    match Bridge::tool_file(tool).start().await {
         Ok(bridge) => {
             let (took, tools) = (began.elapsed(), bridge.registered_tools().len());
             bridge.shutdown().await;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use protomcp_check::Configured;
 use protomcp_install::{Environment, Found, Host, Installer, ListedServer, Scope, hosts};
 
-use crate::init::shell_word;
 use crate::install::report::problems;
 use crate::install::secrets::Secrets;
+use crate::shell_word::shell_word;
 
 /// The servers that start this file, in the files of the user and of the current directory; without a file those that run
 /// `pmcp`.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use protomcp_install::{ListedServer, Server};
 
 use crate::args::install::Installable;
-use crate::init::shell_word;
 use crate::install::probe::{self, Answer, Attempt};
 use crate::install::secrets::Secrets;
+use crate::shell_word::shell_word;
 
 /// The time for the file to start.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -9,9 +9,9 @@ use rustix::termios::tcgetpgrp;
 
 use crate::args::options::Source;
 use crate::args::tool::ToolFlags;
-use crate::init::shell_word;
 use crate::log::live::LiveView;
 use crate::log::{LogLevel, Status, queue};
+use crate::shell_word::shell_word;
 
 /// The form of the status: a view where the log goes to the terminal that a person types in, lines where it goes elsewhere.
 pub(super) fn status(source: &Source, tool: &ToolFlags) -> Status {
