@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::surrogates::replace_lone_surrogates;
+
 /// The text of exactly one JSON value, without white space around it. Cloning is cheap.
 ///
 /// Two values are equal if their bytes are: `1.0` is not `1`, and `{"a":1}` is not `{ "a": 1 }`.
@@ -51,6 +53,15 @@ impl RawJson {
         let text = text.into();
         let raw: &RawValue = serde_json::from_slice(&text)?;
         Ok(Self::slice(&text, raw))
+    }
+
+    /// Like [`parse`](Self::parse), with U+FFFD in place of each escape that is half of a surrogate pair (`\ud83d`), so that
+    /// every JSON library can read the value.
+    ///
+    /// # Errors
+    /// If the text is empty, not JSON, not UTF-8, or continues after the value.
+    pub fn parse_lossy(text: impl Into<Bytes>) -> Result<Self, serde_json::Error> {
+        Self::parse(replace_lone_surrogates(text.into()))
     }
 
     /// Checks that `text` is one JSON value and reads it as `T` in the same scan. `T` may borrow from `text`; the raw value
@@ -224,6 +235,13 @@ mod tests {
             let raw = RawJson::parse(text).expect(text);
             assert_eq!((raw.as_str(), raw.kind()), (kept, kind));
         }
+    }
+
+    #[test]
+    fn halves_of_pairs_are_replaced_and_text_is_still_checked() {
+        let raw = RawJson::parse_lossy(" \"a\\ud83d\" ").unwrap();
+        assert_eq!((raw.as_str(), raw.to::<String>().unwrap()), ("\"a\\ufffd\"", "a\u{fffd}".to_owned()));
+        assert!(RawJson::parse_lossy(r#""\ud83d" 1"#).is_err());
     }
 
     #[test]

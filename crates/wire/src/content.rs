@@ -13,8 +13,6 @@ use protomcp_types::{ContentBlock, JsonBuf, RawJson, array, replace_lone_surroga
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json;
-
 /// The content array for a `result_json`.
 pub fn to_mcp(text: &Bytes) -> RawJson {
     let text = &replace_lone_surrogates(text.clone());
@@ -32,7 +30,7 @@ pub fn to_mcp(text: &Bytes) -> RawJson {
 
 /// One block for any JSON text.
 pub fn block(text: &Bytes) -> RawJson {
-    match json::parse(text.clone()) {
+    match RawJson::parse_lossy(text.clone()) {
         Ok(element) => mend(element),
         Err(_) => text_block(&String::from_utf8_lossy(text)),
     }

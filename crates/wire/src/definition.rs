@@ -4,8 +4,6 @@ use bytes::Bytes;
 use protomcp_envelope::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{Kind, Prompt, PromptArgument, RawJson, Resource, ResourceTemplate};
 
-use crate::json;
-
 /// A resource; one without a name is named by its URI.
 #[must_use]
 pub fn resource(envelope: ResourceDefinition) -> Resource {
@@ -89,5 +87,5 @@ fn name_or(name: String, key: &str) -> String {
 }
 
 fn json(text: Bytes, kind: Kind) -> Option<RawJson> {
-    json::parse(text).ok().filter(|json| json.kind() == kind)
+    RawJson::parse_lossy(text).ok().filter(|json| json.kind() == kind)
 }

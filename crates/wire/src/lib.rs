@@ -3,7 +3,6 @@
 pub mod completion;
 pub mod content;
 pub mod definition;
-mod json;
 pub mod log;
 pub mod metadata;
 pub mod process;

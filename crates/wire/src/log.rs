@@ -3,8 +3,6 @@
 use protomcp_envelope::LogMessage;
 use protomcp_types::{Level, RawJson};
 
-use crate::json;
-
 /// A log message as clients read it.
 #[derive(Debug, PartialEq)]
 pub struct LogLine<'a> {
@@ -24,7 +22,7 @@ impl<'a> LogLine<'a> {
             "warn" => Level::Warning,
             other => Level::parse(other).unwrap_or(Level::Info),
         };
-        let data = json::parse(message.data_json.clone())
+        let data = RawJson::parse_lossy(message.data_json.clone())
             .unwrap_or_else(|_| RawJson::text(&String::from_utf8_lossy(&message.data_json)));
         Self { level, logger: Some(message.logger.as_str()).filter(|logger| !logger.is_empty()), data }
     }

@@ -4,8 +4,6 @@ use bytes::Bytes;
 use protomcp_types::meta::may_have;
 use protomcp_types::{JsonObject, Kind, RawJson};
 
-use crate::json;
-
 /// The `_meta` of a request for the process: without the progress token, which has its own field or means nothing.
 /// Empty if nothing is left.
 #[must_use]
@@ -25,7 +23,7 @@ pub fn to_envelope(meta: Option<RawJson>) -> Bytes {
 /// The `_meta` of a result or definition for the client; `None` if it is not a JSON object.
 #[must_use]
 pub fn to_mcp(metadata_json: Bytes) -> Option<RawJson> {
-    json::parse(metadata_json).ok().filter(|meta| meta.kind() == Kind::Object)
+    RawJson::parse_lossy(metadata_json).ok().filter(|meta| meta.kind() == Kind::Object)
 }
 
 const PROGRESS_TOKEN: &str = "progressToken";

@@ -9,8 +9,6 @@ use protomcp_types::{
 };
 use serde::Deserialize;
 
-use crate::json;
-
 /// The limit of tokens for a request without one: MCP requires a number, and this is the default of the published
 /// Python SDK.
 const MAX_TOKENS: u64 = 1000;
@@ -145,7 +143,8 @@ pub fn not_elicited(error: String) -> ElicitationResponse {
 }
 
 fn messages(text: bytes::Bytes) -> Result<RawJson, String> {
-    let messages: Vec<RawJson> = json::parse(text).and_then(|raw| raw.to()).map_err(|error| error.to_string())?;
+    let messages: Vec<RawJson> =
+        RawJson::parse_lossy(text).and_then(|raw| raw.to()).map_err(|error| error.to_string())?;
     let messages = messages.iter().enumerate().map(|(index, message)| {
         let members = JsonObject::from_raw(message).map_err(|_| format!("message {index} is not an object"))?;
         let role = members.member("role").and_then(|role| role.to::<Role>().ok());
@@ -171,7 +170,7 @@ fn with_content(message: &JsonObject, content: RawJson) -> RawJson {
 }
 
 fn object(text: bytes::Bytes) -> Result<RawJson, String> {
-    let raw = json::parse(text).map_err(|error| error.to_string())?;
+    let raw = RawJson::parse_lossy(text).map_err(|error| error.to_string())?;
     if raw.kind() == Kind::Object { Ok(raw) } else { Err("it is not an object".into()) }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use protomcp_envelope::{CallToolResponse, ToolError};
 use protomcp_types::{CallToolResult, JsonBuf, Kind, RawJson};
 
-use crate::{content, json, metadata, tool_error};
+use crate::{content, metadata, tool_error};
 
 /// The structured content is not a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ fn structured(response: &CallToolResponse) -> Result<Option<RawJson>, InvalidStr
     if response.structured_content_json.is_empty() {
         return Ok(None);
     }
-    let value = json::parse(response.structured_content_json.clone()).ok();
+    let value = RawJson::parse_lossy(response.structured_content_json.clone()).ok();
     value.filter(|value| value.kind() == Kind::Object).map(Some).ok_or(InvalidStructured)
 }
 

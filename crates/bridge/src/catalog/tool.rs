@@ -111,7 +111,7 @@ impl Tool {
                 SchemaPolicy::Proven => before.is_some_and(|before| before.promises && before.output == output),
                 SchemaPolicy::Never => false,
             };
-        let icons = RawJson::parse(replace_lone_surrogates(wire.icons_json.clone())).ok();
+        let icons = RawJson::parse_lossy(wire.icons_json.clone()).ok();
         let parts = Parts {
             title: wire.title.clone(),
             description: wire.description.clone(),
@@ -286,7 +286,7 @@ fn any_object() -> RawJson {
 
 /// The text, if it is a JSON object.
 fn object(text: &Bytes) -> Option<RawJson> {
-    RawJson::parse(replace_lone_surrogates(text.clone())).ok().filter(|json| json.kind() == Kind::Object)
+    RawJson::parse_lossy(text.clone()).ok().filter(|json| json.kind() == Kind::Object)
 }
 
 /// Only stated hints: SDKs also send `false` for "not stated", and MCP's default for a missing `destructiveHint` is

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use protomcp_envelope::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_link::{CallError, CallId, Middleware, Options};
 use protomcp_server::Context;
-use protomcp_types::{Kind, RawJson, replace_lone_surrogates};
+use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
 use crate::process::deadline::Deadline;
@@ -153,7 +153,7 @@ fn read_before(answer: MiddlewareInterceptResponse, sent: &Bytes) -> Before {
     if answer.arguments_json.is_empty() || answer.arguments_json == sent {
         return Before::Arguments(sent.clone());
     }
-    match RawJson::parse(replace_lone_surrogates(answer.arguments_json)) {
+    match RawJson::parse_lossy(answer.arguments_json) {
         Ok(rewritten) if rewritten.kind() == Kind::Object => Before::Arguments(rewritten.into_bytes()),
         _ => Before::Invalid,
     }
