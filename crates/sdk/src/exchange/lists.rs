@@ -114,6 +114,9 @@ impl Exchange {
         if !is_offered || self.subscribed.len() >= SUBSCRIPTIONS_MAX || !self.subscribed.insert(uri.clone()) {
             return None;
         }
+        if self.subscribed.len() == SUBSCRIPTIONS_MAX {
+            tracing::warn!(resources = SUBSCRIPTIONS_MAX, "changes of further resources are not passed on");
+        }
         Some(self.request(ServerRequest::Subscribe(Subscribe::new(uri)), Pending::Own))
     }
 }
