@@ -166,10 +166,10 @@ impl ClientSession {
         let mut cursor = None;
         loop {
             // Boxed, because listing is itself a request.
-            let page = Box::pin(self.tool_page(cursor.take(), true)).await?;
+            let page = Box::pin(self.tool_page(cursor.clone(), true)).await?;
             match page.next_cursor {
-                Some(next) => cursor = Some(guard.check(next)?),
-                None => return Ok(()),
+                Some(next) if !guard.has_begun_again(cursor.as_deref(), &next) => cursor = Some(guard.check(next)?),
+                _ => return Ok(()),
             }
         }
     }
@@ -212,6 +212,12 @@ struct CursorGuard {
 }
 
 impl CursorGuard {
+    /// True if the page for an empty cursor ends with a cursor that has come before: the server means the end with an empty
+    /// cursor, and has begun again. For other servers it is a cursor like any.
+    fn has_begun_again(&self, asked: Option<&str>, next: &str) -> bool {
+        asked == Some("") && self.seen.contains(&self.state.hash_one(next))
+    }
+
     fn check(&mut self, cursor: String) -> Result<String, RequestError> {
         let endless = |why: &str| Err(RequestError::InvalidAnswer(format!("the list does not end: {why}")));
         if cursor.len() > MAX_CURSOR {
@@ -244,10 +250,14 @@ where
                 return Some((Ok(item), (walk, fetch)));
             }
             let cursor = walk.next.take()?;
-            let page = match fetch(cursor).await {
+            let page = match fetch(cursor.clone()).await {
                 Ok(page) => page,
                 Err(error) => return Some((Err(error), (walk, fetch))),
             };
+            let next = page.next_cursor.as_deref();
+            if next.is_some_and(|next| walk.guard.has_begun_again(cursor.as_deref(), next)) {
+                return None;
+            }
             walk.ready = page.items.into();
             match page.next_cursor.map(|cursor| walk.guard.check(cursor)).transpose() {
                 Ok(next) => walk.next = next.map(Some),
@@ -285,6 +295,17 @@ mod tests {
             Some(_) => (vec![3], None),
         });
         assert_eq!(all, [Ok(1), Ok(2), Ok(3)], "an empty string is a cursor");
+    }
+
+    #[test]
+    fn an_empty_cursor_that_means_the_end_repeats_nothing() {
+        let one = walk(|_| (vec![1, 2], Some("")));
+        assert_eq!(one, [Ok(1), Ok(2)]);
+        let two = walk(|cursor| match cursor {
+            None | Some("") => (vec![1, 2], Some("b")),
+            Some(_) => (vec![3], Some("")),
+        });
+        assert_eq!(two, [Ok(1), Ok(2), Ok(3)]);
     }
 
     #[test]

@@ -55,9 +55,10 @@ async fn end_of(session: ClientSession, method: &str) -> Option<RequestError> {
 /// Cursors by the number of the page, and the end of the list with the number of pages that are asked for.
 type Hostile = (&'static str, fn(usize) -> String, Option<&'static str>, usize);
 
-const HOSTILE: [Hostile; 8] = [
+const HOSTILE: [Hostile; 9] = [
     ("one page", |_| "null".into(), None, 1),
     ("an empty cursor, then none", |page| if page == 0 { r#""""#.into() } else { "null".into() }, None, 2),
+    ("an empty cursor that means the end", |page| if page == 1 { r#""""# } else { r#""a""# }.into(), None, 3),
     ("the same cursor", |_| r#""a""#.into(), Some("a cursor has come twice"), 2),
     ("a circle", |page| format!(r#""{}""#, page % 3), Some("a cursor has come twice"), 4),
     ("no end", |page| format!(r#""{page}""#), Some("it has 1000 pages"), MAX_PAGES),
