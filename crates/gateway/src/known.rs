@@ -37,6 +37,8 @@ pub(crate) struct Known {
     lists: HashMap<ListKind, Arc<Interned<ServerList>>>,
     /// The ends of the times for which lists that took long are used again.
     fresh: HashMap<ListKind, Instant>,
+    /// The number of changes of each list.
+    changes: HashMap<ListKind, u64>,
     /// The lists that had no answer, and are asked for in the background.
     pub(crate) owed: HashSet<ListKind>,
 }
@@ -60,6 +62,14 @@ impl Known {
     /// Lists have changed at the server.
     pub(crate) fn changed(&mut self, kinds: &[ListKind]) {
         self.fresh.retain(|kind, _| !kinds.contains(kind));
+        for kind in kinds {
+            *self.changes.entry(*kind).or_default() += 1;
+        }
+    }
+
+    /// The number of changes of a list.
+    pub(crate) fn changes(&self, kind: ListKind) -> u64 {
+        self.changes.get(&kind).copied().unwrap_or_default()
     }
 
     /// The list, if it took long and is used again.

@@ -181,6 +181,7 @@ pub(crate) async fn fetch(
     let (mut elements, mut bytes, mut left_out) = (Vec::new(), 0, 0_usize);
     let (mut cursors, mut cursor) = (HashSet::new(), None);
     loop {
+        let (is_empty_cursor, before) = (cursor.as_deref() == Some(""), elements.len());
         let request = session.forward(kind.request(cursor.take())).timeout(limits.list_timeout);
         let raw = request.total_timeout(limits.list_timeout).raw().await?;
         bytes += raw.len();
@@ -194,7 +195,13 @@ pub(crate) async fn fetch(
                 None => left_out += 1,
             }
         }
-        match page.take("nextCursor").and_then(|next| next.to::<Option<String>>().ok().flatten()) {
+        let next = page.take("nextCursor").and_then(|next| next.to::<Option<String>>().ok().flatten());
+        // The server means the end with an empty cursor, and has begun again. For other servers it is a cursor like any.
+        let has_begun_again = is_empty_cursor && next.as_ref().is_some_and(|next| cursors.contains(next));
+        if has_begun_again {
+            elements.truncate(before);
+        }
+        match next.filter(|_| !has_begun_again) {
             None => {
                 if left_out > 0 {
                     tracing::warn!(?kind, left_out, "left elements that cannot be read out of a list");

@@ -27,22 +27,29 @@ async fn complete(upstream: Weak<UpstreamSession>, kind: ListKind) {
         tokio::time::sleep(pause).await;
         let Some(upstream) = upstream.upgrade() else { return };
         let limits = upstream.environment.limits;
+        let changes = upstream.newest().known().changes(kind);
         // A list of many pages may take longer than a client waits.
         let outcome = listed_within(&upstream, kind, limits.timeout.max(limits.list_timeout)).await;
         let is_gone = matches!(&outcome, Err(failure) if matches!(failure.why, Why::Gone));
-        if outcome.is_ok() || is_gone || now().saturating_duration_since(began) >= limits.idle_timeout {
-            {
-                let newest = upstream.newest();
-                let mut known = newest.known();
-                known.owed.remove(&kind);
-                if outcome.is_ok() {
-                    known.keep_fresh(kind, now());
-                }
-            }
-            upstream.known().owed.remove(&kind);
+        let is_over = is_gone || now().saturating_duration_since(began) >= limits.idle_timeout;
+        let is_done = {
+            let newest = upstream.newest();
+            let mut known = newest.known();
             if outcome.is_ok() {
-                upstream.environment.lists_changed(&upstream.audience());
+                known.keep_fresh(kind, now());
             }
+            // A list that has changed since it was asked for is shown, and asked for again.
+            let is_done = is_over || outcome.is_ok() && known.changes(kind) == changes;
+            if is_done {
+                known.owed.remove(&kind);
+            }
+            is_done
+        };
+        if outcome.is_ok() {
+            upstream.environment.lists_changed(&upstream.audience());
+        }
+        if is_done {
+            upstream.known().owed.remove(&kind);
             return;
         }
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_gateway::{GatewayLimits, Sharing, Upstream};
-use protomcp_server::{Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service};
+use protomcp_server::{
+    Audience, Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service,
+};
 use protomcp_testing::Seen;
 use protomcp_types::{ErrorObject, JsonObject, ListToolsResult, RawJson, ServerCapabilities};
 use tokio::time::Instant;
@@ -30,6 +32,8 @@ struct Pages {
     delay: Arc<AtomicUsize>,
     is_broken: Arc<AtomicBool>,
     requests: Arc<AtomicUsize>,
+    /// The names of the tools end with it.
+    version: Arc<AtomicUsize>,
 }
 
 impl Service for Pages {
@@ -38,10 +42,11 @@ impl Service for Pages {
         self.requests.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_secs(self.delay.load(Ordering::SeqCst) as u64)).await;
         let page = list.cursor.map_or(0, |cursor| cursor.parse().unwrap());
+        let version = self.version.load(Ordering::SeqCst);
         if page == 2 && self.is_broken.load(Ordering::SeqCst) {
             return Err(ErrorObject::internal("the last page is torn"));
         }
-        let tools = format!(r#"[{{"name":"t{page}","inputSchema":{{"type":"object"}}}}]"#);
+        let tools = format!(r#"[{{"name":"t{page}v{version}","inputSchema":{{"type":"object"}}}}]"#);
         let next_cursor = (page < 2).then(|| (page + 1).to_string());
         Ok(ListToolsResult { tools: RawJson::parse(tools).unwrap(), next_cursor, meta: None }.into())
     }
@@ -49,10 +54,15 @@ impl Service for Pages {
 
 impl Pages {
     fn upstream(&self, name: &str) -> Upstream {
+        self.server(name).0
+    }
+
+    fn server(&self, name: &str) -> (Upstream, ServerHandle) {
         let mut info = ServerInfo::new(name, "1");
         info.capabilities = ServerCapabilities::default().with_tools();
-        let server = Server::new(ServerHandle::new(info, Limits::default()), self.clone());
-        Switch::default().upstream(name, &server).prefix(format!("{name}_"))
+        let handle = ServerHandle::new(info, Limits::default());
+        let server = Server::new(handle.clone(), self.clone());
+        (Switch::default().upstream(name, &server).prefix(format!("{name}_")), handle)
     }
 }
 
@@ -95,6 +105,67 @@ fn a_list_that_takes_longer_than_clients_wait_is_shown_later() {
             let requests = pages.requests.load(Ordering::SeqCst);
             tokio::time::sleep(Duration::from_secs(3600)).await;
             assert_eq!(pages.requests.load(Ordering::SeqCst), requests, "nothing is owed");
+        });
+    }
+}
+
+#[test]
+fn a_list_that_changes_while_it_is_owed_is_not_used_again() {
+    run(async {
+        let (a, pages, told) = (Backend::new(), Pages::default(), Seen::default());
+        let (upstream, server) = pages.server("p");
+        pages.delay.store(5, Ordering::SeqCst);
+        let gateway = gateway().upstream(a.upstream("a").prefix("a_")).upstream(upstream).open().await.unwrap();
+        let session = connect(&gateway, &listening(&told)).await;
+        assert_eq!(tools(&session).await.len(), 11);
+        let start = Instant::now();
+        // The pages are asked for again, and the first one has been served.
+        let asked = pages.requests.load(Ordering::SeqCst);
+        while pages.requests.load(Ordering::SeqCst) < asked + 2 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        pages.version.store(1, Ordering::SeqCst);
+        server.tools_changed(Audience::Everyone);
+        while !tools(&session).await.contains(&"p_t0v1".to_owned()) {
+            told.wait().await;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "the old list is not used for a minute");
+    });
+}
+
+/// Lists everything for an empty cursor, and has one on its last page.
+#[derive(Clone, Default)]
+struct EmptyCursor {
+    requests: Arc<AtomicUsize>,
+    has_pages: bool,
+}
+
+impl Service for EmptyCursor {
+    async fn call(&self, request: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
+        let ServerRequest::ListTools(list) = request else { return Err(ErrorObject::internal("only lists")) };
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        let (name, next) = match list.cursor.as_deref() {
+            None | Some("") => ("first", if self.has_pages { "b" } else { "" }),
+            Some(_) => ("second", ""),
+        };
+        let tools = RawJson::parse(format!(r#"[{{"name":"{name}","inputSchema":{{"type":"object"}}}}]"#)).unwrap();
+        Ok(ListToolsResult { tools, next_cursor: Some(next.into()), meta: None }.into())
+    }
+}
+
+#[test]
+fn an_empty_cursor_that_means_the_end_ends_a_list() {
+    for (has_pages, names, requests) in [(false, &["p_first"][..], 2), (true, &["p_first", "p_second"], 3)] {
+        run(async {
+            let service = EmptyCursor { has_pages, ..EmptyCursor::default() };
+            let mut info = ServerInfo::new("p", "1");
+            info.capabilities = ServerCapabilities::default().with_tools();
+            let server = Server::new(ServerHandle::new(info, Limits::default()), service.clone());
+            let upstream = Switch::default().upstream("p", &server).prefix("p_");
+            let gateway = gateway().upstream(upstream).open().await.unwrap();
+            let session = connect(&gateway, &client()).await;
+            assert_eq!(tools(&session).await, names);
+            assert_eq!(service.requests.load(Ordering::SeqCst), requests);
         });
     }
 }
