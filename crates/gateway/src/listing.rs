@@ -48,6 +48,10 @@ impl Inner {
         let merged = self.merged(kind, context).await?;
         let (page, has_more) = merged.page(kind, cursor.as_deref())?;
         let page = shown(page, context);
+        if context.is_cancelled() {
+            // The list may lack servers that would have answered, and its client may be gone.
+            return Ok(page);
+        }
         // Without room the next page is cut out of a fresh list: its cursor names the last element of this one.
         let interned = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.may_be_kept());
         let mut unread = self.unread();

@@ -246,9 +246,8 @@ impl Pool {
     async fn rest(&self, limit: Duration) {
         let is_idle = |session: &UpstreamSession| session.idle_time().is_some_and(|idle| idle >= limit);
         let idle: Vec<_> = self.lock().extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect();
-        for session in idle.into_iter().chain(self.unused(&is_idle)) {
-            session.close().await;
-        }
+        let unused = self.unused(&is_idle);
+        join_all(idle.iter().chain(&unused).map(|session| session.close())).await;
         self.rest_shared(limit).await;
     }
 

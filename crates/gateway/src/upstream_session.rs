@@ -349,8 +349,14 @@ impl UpstreamSession {
                 let Some(pause) = this.upgrade().map(|this| this.pause()) else { return };
                 tokio::time::sleep(pause).await;
                 let Some(this) = this.upgrade() else { return };
-                if let Ok(_) | Err(Failure { why: Why::Gone, .. }) = this.session().await {
-                    this.trouble.is_reopening.store(false, Ordering::Release);
+                let is_gone = match this.session().await {
+                    Ok(_) => false,
+                    Err(Failure { why: Why::Gone, .. }) => true,
+                    Err(_) => continue,
+                };
+                this.trouble.is_reopening.store(false, Ordering::Release);
+                // It may have been lost again before that.
+                if is_gone || this.open_session().is_some() || this.trouble.is_reopening.swap(true, Ordering::AcqRel) {
                     return;
                 }
             }
