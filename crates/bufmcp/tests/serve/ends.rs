@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use protomcp_bufmcp::message::{ListToolsRequest, McpMessage, Payload};
+use protomcp_bufmcp::message::{ListResourcesRequest, ListToolsRequest, McpMessage, Payload};
 use protomcp_bufmcp::{BinaryServeError, Decoder, FrameLimits, FrameTooLarge};
 use protomcp_testing::{in_time, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,6 +60,20 @@ async fn requests_before_a_frame_that_is_cut_off_are_answered() {
         assert!(matches!(client.receive().await.unwrap().payload, Some(Payload::CallToolResponse(_))));
     }
     assert!(matches!(client.end().await, Err(BinaryServeError::Truncated)));
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_room_at_the_end_are_answered() {
+    let server = server(&Stage::with_tools(TOOLS)).0.configure(|config| config.limits.max_in_flight = 1);
+    let mut client = Client::open(&server).await;
+    for _ in 0..400 {
+        client.send(Payload::ListResourcesRequest(ListResourcesRequest::default())).await;
+    }
+    client.stream.shutdown().await.unwrap();
+    for _ in 0..400 {
+        assert!(matches!(client.receive().await.unwrap().payload, Some(Payload::ListResourcesResponse(_))));
+    }
+    client.end().await.unwrap();
 }
 
 /// A message without a payload, which is refused.
@@ -177,6 +191,6 @@ async fn a_client_that_is_gone_leaves_nothing_running() {
 }
 
 /// Waits until the stage has counted something.
-async fn counted(count: &AtomicUsize) {
+pub(crate) async fn counted(count: &AtomicUsize) {
     until("it is counted", || count.load(Ordering::SeqCst) > 0).await;
 }

@@ -24,7 +24,9 @@ impl<S: Service> Driver<S> {
         {
             self.handle(Event::Written(written))?;
         }
-        if self.reads()
+        // Whole frames that have waited for room come first: at the end of the stream the rest is one that is cut off.
+        if self.decode(now()) == 0
+            && self.reads()
             && let Some(read) = unconstrained(self.incoming.read(reader)).now_or_never()
         {
             self.handle(Event::Read(read))?;
