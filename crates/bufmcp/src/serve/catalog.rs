@@ -16,7 +16,14 @@ use crate::serve::mcp::{Mcp, Outcome};
 /// The tools, by name, as they were last asked for.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    tools: Mutex<Option<Arc<Tools>>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    tools: Option<Arc<Tools>>,
+    /// The number of changes of the list.
+    changes: u64,
 }
 
 /// All tools of a server.
@@ -45,16 +52,19 @@ impl Tools {
 impl Catalog {
     /// The list has changed.
     pub(super) fn forget(&self) {
-        *self.tools() = None;
+        let mut known = self.lock();
+        known.tools = None;
+        known.changes += 1;
     }
 
     /// The tools as they are known.
     pub(super) fn known(&self) -> Option<Arc<Tools>> {
-        self.tools().clone()
+        self.lock().tools.clone()
     }
 
-    /// Asks for all tools.
+    /// Asks for all tools. A list that changes while it is read is not kept: its pages may be older.
     pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
+        let changes = self.lock().changes;
         let (mut all, mut bytes, mut request) = (Vec::new(), 0, ListTools::default());
         for _ in 0..MAX_PAGES {
             let Outcome { result: page, reservation: _reservation } = mcp.request::<ListTools>(request.clone()).await?;
@@ -65,15 +75,18 @@ impl Catalog {
             request.cursor = page.next_cursor;
             if request.cursor.is_none() {
                 let tools = mcp.worker.run(bytes, move || Arc::new(Tools::of(all))).await;
-                *self.tools() = Some(Arc::clone(&tools));
+                let mut known = self.lock();
+                if known.changes == changes {
+                    known.tools = Some(Arc::clone(&tools));
+                }
                 return Ok(tools);
             }
         }
         Err(endless())
     }
 
-    fn tools(&self) -> MutexGuard<'_, Option<Arc<Tools>>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -135,8 +148,24 @@ pub(super) async fn all<M: ListMethod>(mcp: &Mcp) -> Result<Vec<M::Entry>, Fault
     Err(endless())
 }
 
+/// The elements of a page. Those that cannot be read are left out, with a warning.
 fn elements<T: DeserializeOwned>(list: &RawJson) -> Result<Vec<T>, Fault> {
-    list.to().map_err(|error| Fault::new(code::INTERNAL_ERROR, format!("the server's list is malformed: {error}")))
+    let malformed = |error| Fault::new(code::INTERNAL_ERROR, format!("the server's list is malformed: {error}"));
+    let all: Vec<RawJson> = list.to().map_err(malformed)?;
+    let (mut elements, mut first_error) = (Vec::with_capacity(all.len()), None);
+    for element in &all {
+        match element.to() {
+            Ok(element) => elements.push(element),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(error) = first_error {
+        let left_out = all.len() - elements.len();
+        tracing::warn!(left_out, %error, "left elements that cannot be read out of a list");
+    }
+    Ok(elements)
 }
 
 fn check_size(entries: usize) -> Result<(), Fault> {

@@ -4,10 +4,16 @@ use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 
 use protomcp_bufmcp::message::{self, ListResourcesRequest, ListToolsRequest, Payload, tool::SchemaSource};
-use protomcp_bufmcp::{Numbering, PageLimits, SchemaError, StructSchemas, ToolMessages, ToolSchemas, Unresolved};
-use protomcp_types::Tool;
+use protomcp_bufmcp::{
+    BinaryServer, Numbering, PageLimits, SchemaError, StructSchemas, ToolMessages, ToolSchemas, Unresolved,
+};
+use protomcp_server::{Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service};
+use protomcp_types::{
+    CallToolResult, ErrorObject, ListResourcesResult, ListToolsResult, RawJson, ServerCapabilities, Tool,
+};
 
-use super::stage::{Client, Stage, TOOLS, metadata, server};
+use super::ends::counted;
+use super::stage::{Client, Stage, TOOLS, metadata, server, success};
 
 fn from(cursor: &str) -> ListToolsRequest {
     ListToolsRequest { cursor: cursor.into(), ..ListToolsRequest::default() }
@@ -222,6 +228,56 @@ async fn changes_are_announced_and_seen() {
     assert_eq!(message.id, 0);
     assert_eq!(message.payload, Some(Payload::ListChanged(message::ListChanged { tools: true, ..Default::default() })));
     assert_eq!(names(&client.tools(from("")).await.unwrap()), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_list_that_changes_while_it_is_read_is_read_again() {
+    let stage = Stage::with_tools(["one"]);
+    let (server, handle) = server(&stage);
+    let mut client = Client::open(&server).await;
+    stage.holds_lists.send_replace(true);
+    let first = client.send(Payload::ListToolsRequest(from(""))).await;
+    counted(&stage.listed).await;
+    stage.set_tools(["one", "two"]);
+    handle.tools_changed(protomcp_server::Audience::Everyone);
+    assert_eq!(client.receive().await.unwrap().id, 0, "the change is announced");
+    stage.holds_lists.send_replace(false);
+    assert_eq!(client.receive().await.unwrap().id, first);
+    assert_eq!(names(&client.tools(from("")).await.unwrap()), ["one", "two"]);
+}
+
+/// A server with elements in its lists that cannot be read.
+struct Torn;
+
+impl Service for Torn {
+    async fn call(&self, request: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
+        let list = |text: &'static str| RawJson::parse(text).unwrap();
+        match request {
+            ServerRequest::ListTools(_) => {
+                let tools = list(r#"[{"name":"bad"},{"name":"good","inputSchema":{"type":"object"}}]"#);
+                Ok(ListToolsResult { tools, next_cursor: None, meta: None }.into())
+            }
+            ServerRequest::ListResources(_) => {
+                let resources = list(r#"[{"uri":"t:bad"},{"uri":"t:good","name":"good"}]"#);
+                Ok(ListResourcesResult { resources, next_cursor: None, meta: None }.into())
+            }
+            ServerRequest::CallTool(_) => Ok(CallToolResult::text("called").into()),
+            _ => Err(ErrorObject::internal("only lists and calls")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_element_that_cannot_be_read_costs_no_other() {
+    let info =
+        ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_resources());
+    let server = BinaryServer::new(Server::new(ServerHandle::new(info, Limits::default()), Torn));
+    let mut client = Client::open(&server).await;
+    assert_eq!(names(&client.tools(from("")).await.unwrap()), ["good"]);
+    success(client.call("good", "{}").await);
+    let request = Payload::ListResourcesRequest(ListResourcesRequest::default());
+    let Payload::ListResourcesResponse(page) = client.request(request).await else { panic!() };
+    assert_eq!(page.resources.iter().map(|resource| &*resource.uri).collect::<Vec<_>>(), ["t:good"]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use protomcp_bufmcp::message::{
 use protomcp_bufmcp::{
     Any, BinaryPeer, BinaryServeError, BinaryServer, Decoder, Fault, FrameLimits, StructSchemas, ToolSchemas, encode,
 };
-use protomcp_server::{Context, Handler, Limits, Router, Server, ServerHandle, ServerInfo};
+use protomcp_server::{Context, Handler, Limits, Router, Server, ServerHandle, ServerInfo, Service};
 use protomcp_testing::in_time;
 use protomcp_types::{
     CallTool, CallToolResult, ContentBlock, ErrorObject, ListResources, ListResourcesResult, ListTools,
@@ -28,6 +28,9 @@ use tokio::task::JoinHandle;
 pub(crate) struct Stage {
     pub(crate) tools: std::sync::Mutex<Vec<String>>,
     pub(crate) entered: AtomicUsize,
+    /// Lists wait while it is true.
+    pub(crate) holds_lists: tokio::sync::watch::Sender<bool>,
+    pub(crate) listed: AtomicUsize,
     pub(crate) dropped: Arc<AtomicUsize>,
     pub(crate) seen: std::sync::Mutex<Vec<CallTool>>,
 }
@@ -65,6 +68,8 @@ impl Handler for Actor {
     async fn list_tools(&self, request: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
         // Pages of ten, in reverse order.
         let names = self.0.tools.lock().unwrap().clone();
+        self.0.listed.fetch_add(1, Ordering::SeqCst);
+        self.0.holds_lists.subscribe().wait_for(|holds| !holds).await.unwrap();
         let start: usize = request.cursor.as_deref().map_or(0, |cursor| cursor.parse().unwrap());
         let page = names.iter().rev().skip(start).take(10).map(|name| {
             let mut tool = Tool::new(ToolName::new(name.as_str()).unwrap());
@@ -142,11 +147,11 @@ pub(crate) fn server(stage: &Arc<Stage>) -> (BinaryServer<Router<Actor>>, Server
 
 impl Client {
     /// Begins a conversation without a message.
-    pub(crate) fn connect(server: &BinaryServer<Router<Actor>>) -> Self {
+    pub(crate) fn connect<S: Service>(server: &BinaryServer<S>) -> Self {
         Self::connect_as(server, BinaryPeer::default())
     }
 
-    pub(crate) fn connect_as(server: &BinaryServer<Router<Actor>>, peer: BinaryPeer) -> Self {
+    pub(crate) fn connect_as<S: Service>(server: &BinaryServer<S>, peer: BinaryPeer) -> Self {
         let (stream, theirs) = duplex(64 << 10);
         let server = server.clone();
         let (reader, writer) = tokio::io::split(theirs);
@@ -155,7 +160,7 @@ impl Client {
     }
 
     /// Begins a conversation with `initialize`.
-    pub(crate) async fn open(server: &BinaryServer<Router<Actor>>) -> Self {
+    pub(crate) async fn open<S: Service>(server: &BinaryServer<S>) -> Self {
         let mut client = Self::connect(server);
         match client.request(initialize()).await {
             Payload::InitializeResponse(response) => assert_eq!(response.metadata["name"], "stage"),
