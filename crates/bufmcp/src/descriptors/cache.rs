@@ -1,7 +1,7 @@
 //! The messages of tools by definition, and the field numbers of tools by name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use bytes::Bytes;
 use protomcp_descriptors::convert::FieldLock;
@@ -163,7 +163,13 @@ impl Inner {
             self.bytes -= versions.all.swap_remove(oldest).definition.bytes();
             self.definitions -= 1;
         }
-        if versions.numbers.lock().unwrap_or_else(PoisonError::into_inner).len() > MAX_NUMBERS {
+        // They are locked while a schema is converted, which takes long, and all tools would wait here.
+        let numbers = match versions.numbers.try_lock() {
+            Ok(numbers) => numbers.len(),
+            Err(TryLockError::Poisoned(error)) => error.into_inner().len(),
+            Err(TryLockError::WouldBlock) => 0,
+        };
+        if numbers > MAX_NUMBERS {
             versions.numbers = Arc::default();
         }
         let cell = Cell::default();
@@ -215,6 +221,14 @@ mod tests {
         let second = known.entry("a", &json(2));
         assert!(!Arc::ptr_eq(&first.cell, &second.cell) && Arc::ptr_eq(&first.numbers, &second.numbers));
         assert!(!Arc::ptr_eq(&first.numbers, &known.entry("b", &json(1)).numbers));
+    }
+
+    #[test]
+    fn a_conversion_holds_up_no_other_definition() {
+        let known = Definitions::default();
+        let first = known.entry("a", &json(1));
+        let _converting = first.numbers.lock().unwrap();
+        assert!(Arc::ptr_eq(&known.entry("a", &json(2)).numbers, &first.numbers));
     }
 
     #[test]
