@@ -80,7 +80,7 @@ async fn handle_request(
             let id = request.id.clone();
             match ask(session, source, request).await {
                 Ok(handle) => {
-                    let response = respond(endpoint, handle, Some(&endpoint.patience), false).await;
+                    let response = respond(endpoint, handle, Some(&endpoint.patience), None).await;
                     response.unwrap_or_else(|session| request_ended(&session, id))
                 }
                 Err(refusal) => *refusal,
@@ -101,7 +101,7 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
         Err(refusal) => return *refusal,
     };
     let mut response = match ask(Arc::clone(&session), source, request).await {
-        Ok(handle) => respond(endpoint, handle, None, false).await.unwrap_or_else(|session| session_ended(&session)),
+        Ok(handle) => respond(endpoint, handle, None, None).await.unwrap_or_else(|session| session_ended(&session)),
         Err(refusal) => *refusal,
     };
     match session.version() {
@@ -210,7 +210,7 @@ async fn batch(
     drop(delivery);
     match handle {
         Some(handle) => {
-            let response = respond(endpoint, handle, Some(&endpoint.patience), true).await;
+            let response = respond(endpoint, handle, Some(&endpoint.patience), Some(&requests)).await;
             response.unwrap_or_else(|session| batch_ended(&session, requests))
         }
         None => reply::empty(StatusCode::ACCEPTED),
@@ -234,6 +234,13 @@ fn batch_ended(session: &HttpSession, requests: Vec<RequestId>) -> Response<Body
     reply::json(StatusCode::OK, sse::json_array(&answers))
 }
 
+/// The errors for the requests of a batch that have no answer, and get none here.
+fn without_answer(requests: &[RequestId], answers: &[Message]) -> Vec<Message> {
+    let is_answer = |message: &Message, to: &RequestId| matches!(message, Message::Response(answer) if answer.id.as_ref() == Some(to));
+    let missing = requests.iter().filter(|id| !answers.iter().any(|answer| is_answer(answer, id)));
+    missing.map(|id| Message::error(Some(id.clone()), holder_gone())).collect()
+}
+
 /// The response to messages that another process may have carried out without answering.
 fn lost(messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
     let lost = messages.into_iter().filter_map(|message| match message {
@@ -249,7 +256,8 @@ fn lost(messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
     }
 }
 
-/// Waits for the answers. The response is JSON unless another message comes first or `patience` ends.
+/// Waits for the answers. The response is JSON unless another message comes first or `patience` ends. `batch`: the requests of
+/// a batch.
 ///
 /// # Errors
 /// The session, if it has ended before the answers. The requests may have been carried out.
@@ -257,7 +265,7 @@ async fn respond(
     endpoint: &Endpoint,
     handle: StreamHandle,
     patience: Option<&Patience>,
-    is_batch: bool,
+    batch: Option<&[RequestId]>,
 ) -> Result<Response<Body>, Arc<HttpSession>> {
     let mut patience = patience.map(Patience::begin);
     let first = poll_fn(|cx| match handle.session.first(handle.stream_ref, cx.waker()) {
@@ -277,10 +285,15 @@ async fn respond(
         return Err(Arc::clone(&handle.session));
     }
     let answers = answers.into_iter().map(Outgoing::into_reserved);
-    let (answers, reservations): (Vec<_>, Vec<_>) =
+    let (mut answers, reservations): (Vec<_>, Vec<_>) =
         answers.map(|Reserved { message, reservation }| (message, reservation)).unzip();
     let pieces = match answers.first() {
-        Some(_) if is_batch => sse::json_array(&answers),
+        Some(_) if let Some(requests) = batch => {
+            if handle.session.is_lost() {
+                answers.extend(without_answer(requests, &answers));
+            }
+            sse::json_array(&answers)
+        }
         Some(answer) => sse::json(answer),
         None if handle.session.is_over() => return Err(Arc::clone(&handle.session)),
         // The request was cancelled: the client does not wait for an answer.

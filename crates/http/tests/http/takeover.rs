@@ -176,6 +176,28 @@ async fn a_holder_that_is_late_cannot_write() {
 }
 
 #[tokio::test]
+async fn each_request_of_a_lost_batch_is_answered() {
+    let shared = Shared::new();
+    let (a, b) = (shared.replica("a").await, shared.replica("b").await);
+    let host = a.stage.host.hello("2025-03-26").await;
+    let mut listening = host.get().await;
+    let (waiting, batch) = (host.clone(), format!("[{},{}]", full(&call(1, "echo x")), full(&call(2, "wait"))));
+    let waiting = tokio::spawn(async move { waiting.say(&batch).await });
+    a.stage.tools.begun().await;
+    assert_eq!(host.say(&call(3, "echo y")).await.0, 200, "the first call has its answer by now");
+    a.run_out().await;
+    assert_eq!(b.host(&host).say(&call(4, "echo z")).await.0, 200);
+    // The process finds out when it stores an event.
+    a.stage.tools.announce();
+    assert_eq!(listening.event().await, None);
+    let (status, text) = in_time(waiting).await.unwrap().unwrap();
+    let answers: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let mut ids: Vec<_> = answers.iter().filter_map(|answer| answer["id"].as_u64()).collect();
+    ids.sort_unstable();
+    assert!(status == 200 && ids == [1, 2] && text.contains("REPLICA_GONE"), "{status} {text}");
+}
+
+#[tokio::test]
 async fn a_process_without_a_lease_ends_its_sessions() {
     let clock = StoppedClock::new();
     let shared = Shared::new();
