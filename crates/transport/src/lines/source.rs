@@ -36,7 +36,7 @@ pub struct LinesSource<R> {
     line_len: usize,
     /// The line that is too long, inside of which the next byte is.
     long: Option<Long>,
-    /// Behind the header of a frame as editors send them.
+    /// Behind the header of a frame as editors send them. Only hosts do: with a handler for other text it is `None`.
     frame: Option<Frame>,
     ended: bool,
     /// True once the beginning of the stream is read, where a byte order mark may be.
@@ -145,13 +145,16 @@ impl<R> LinesSource<R> {
             }
             self.line_len = line.len();
             let blank = line.iter().all(u8::is_ascii_whitespace);
-            match (self.frame, content_length(&line)) {
-                (_, Some(length)) if length <= self.max_line => self.frame = Some(Frame::Headers(length)),
+            // A server sends no frames, but its tool may print the head of a response.
+            let framed = content_length(&line).filter(|length| self.other_text.is_none() && *length <= self.max_line);
+            match (self.frame, framed) {
+                (_, Some(length)) => self.frame = Some(Frame::Headers(length)),
                 (Some(Frame::Headers(length)), _) if blank => self.frame = Some(Frame::Body(length)),
                 // Another header.
-                (Some(_), _) => {}
+                (Some(_), _) if !is_meant_as_message(&line) => {}
                 (None, _) if blank => {}
-                (None, _) => {
+                (_, _) => {
+                    self.frame = None;
                     let line = line.freeze();
                     let received = Incoming::parse(&line);
                     match &self.other_text {
@@ -276,6 +279,12 @@ mod tests {
         let mut cut = LinesSource::new(std::io::Cursor::new(framed.as_bytes()[..framed.len() - 1].to_vec()), 1000);
         assert!(matches!(cut.next().await, Ok(Some(Err(_)))));
         assert!(matches!(cut.next().await, Ok(None)));
+        let text = format!("Content-Length: 9\r\nX-Other: 1\r\n{ping}\n{ping}\n");
+        let mut source = LinesSource::new(std::io::Cursor::new(text), 1000);
+        for _ in 0..2 {
+            assert!(matches!(source.next().await, Ok(Some(Ok(Incoming::One(_))))), "a message ends the headers");
+        }
+        assert!(matches!(source.next().await, Ok(None)));
     }
 
     #[tokio::test]
@@ -333,6 +342,17 @@ mod tests {
         }
         assert_eq!(messages, [false, false, true], "broken messages are errors");
         assert_eq!(*heard.lock().unwrap(), ["Loading", "[INFO] ready", "5", "no \u{ff} end"]);
+        heard.lock().unwrap().clear();
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let framed = format!("Content-Length: 40\r\n\r\n{ping}\nContent-Length: 9\n{ping}\n");
+        let mut source = LinesSource::new(std::io::Cursor::new(framed), 100);
+        let hears = Arc::clone(&heard);
+        source.set_other_text(OtherText::new(move |line| hears.lock().unwrap().push(line.to_owned())));
+        for _ in 0..2 {
+            assert!(matches!(source.next().await, Ok(Some(Ok(Incoming::One(_))))), "headers are other text");
+        }
+        assert!(matches!(source.next().await, Ok(None)));
+        assert_eq!(*heard.lock().unwrap(), ["Content-Length: 40", "Content-Length: 9"]);
         let long = format!("{}\n", "x".repeat(101));
         let mut source = LinesSource::new(std::io::Cursor::new(long), 100);
         source.set_max_line_name("--long");
