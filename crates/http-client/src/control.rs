@@ -1,15 +1,25 @@
 //! The messages that expect no answer, in order: each is sent when the server has replied to the one before.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
+use protomcp_transport::NoAnswer;
 use protomcp_types::RequestId;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 
 use crate::conversation::{Conversation, Session, Speaks};
+use crate::limits::Limits;
 use crate::listening;
 use crate::request;
+
+/// The pauses between the attempts to send a message that the server does not take for now.
+const PAUSES: &[Duration] = &[Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3)];
+
+/// The slowest upload that a message has time for, in bytes a second.
+const SLOWEST_UPLOAD: usize = 16 * 1024;
 
 /// A step in the order of these messages.
 #[derive(Debug)]
@@ -34,13 +44,16 @@ pub(crate) struct Posted {
 
 /// Sends these messages.
 pub(crate) async fn run(conversation: Arc<Conversation>, mut queue: mpsc::Receiver<Control>) {
+    let mut posts = Posts { conversation: &conversation, is_failing: false };
     while let Some(step) = queue.recv().await {
         match step {
             Control::Send(posted) => {
-                post(&conversation, posted).await;
+                posts.send(posted).await;
             }
             Control::Initialized(posted, session) => {
-                let is_accepted = post(&conversation, posted).await;
+                // The server has just replied to `initialize`.
+                posts.is_failing = false;
+                let is_accepted = posts.send(posted).await;
                 let Some(session) = session else { continue };
                 if is_accepted && matches!(conversation.speaks(), Speaks::Streamable) {
                     conversation.spawn(listening::run(Arc::clone(&conversation), session));
@@ -48,7 +61,7 @@ pub(crate) async fn run(conversation: Arc<Conversation>, mut queue: mpsc::Receiv
                     session.ready.cancel();
                 }
             }
-            Control::Cancelled(posted, id) => cancel(&conversation, posted, &id).await,
+            Control::Cancelled(posted, id) => cancel(&mut posts, posted, &id).await,
             Control::End(session, done) => {
                 end(&conversation, session).await;
                 drop(done);
@@ -57,32 +70,80 @@ pub(crate) async fn run(conversation: Arc<Conversation>, mut queue: mpsc::Receiv
     }
 }
 
-/// Sends a message. `true`: the server has accepted it.
-async fn post(conversation: &Conversation, posted: Posted) -> bool {
-    let Some(target) = conversation.post_target() else {
-        tracing::warn!("a message is not sent: the connection to the server is lost");
-        return false;
-    };
-    let mut outgoing = conversation.outgoing(Method::POST, posted.headers, posted.body);
-    outgoing.target = target;
-    match conversation.client.send(outgoing).await {
-        Ok(response) if response.status().is_success() => true,
-        Ok(response) => {
-            tracing::warn!("the server does not accept a message that needs no answer: {}", response.status());
-            false
-        }
-        Err(failure) => {
-            tracing::warn!("a message that needs no answer was not sent: {}", failure.text);
-            false
+/// Sends messages one after the other.
+struct Posts<'a> {
+    conversation: &'a Conversation,
+    /// The last message had all its attempts. The next ones have one each: the end of a session does not wait for the
+    /// pauses of all of them.
+    is_failing: bool,
+}
+
+impl Posts<'_> {
+    /// Sends a message, and again if the server does not take it for now. `true`: the server has accepted it.
+    async fn send(&mut self, posted: Posted) -> bool {
+        let conversation = self.conversation;
+        let mut pauses = PAUSES.iter().take(if self.is_failing { 0 } else { PAUSES.len() });
+        let length: usize = posted.body.iter().map(Bytes::len).sum();
+        loop {
+            let Some(target) = conversation.post_target() else {
+                tracing::warn!("a message is not sent: the connection to the server is lost");
+                return false;
+            };
+            let mut outgoing = conversation.outgoing(Method::POST, posted.headers.clone(), posted.body.clone());
+            outgoing.target = target;
+            outgoing.deadline = deadline(&conversation.limits, length);
+            let reply = conversation.client.send(outgoing).await;
+            let may_pass = match &reply {
+                Ok(response) if response.status().is_success() => {
+                    self.is_failing = false;
+                    return true;
+                }
+                Ok(response) => is_passing(response.status()),
+                // Without a status only a message that no server can have taken.
+                Err(failure) => failure.reason == NoAnswer::NotSent,
+            };
+            if may_pass && let Some(pause) = pauses.next() {
+                drop(reply);
+                tracing::debug!(?pause, "the server does not take a message for now");
+                sleep(*pause).await;
+                continue;
+            }
+            match reply {
+                Ok(response) => {
+                    let status = response.status();
+                    tracing::warn!("the server does not accept a message that needs no answer: {status}");
+                }
+                Err(failure) => tracing::warn!("a message that needs no answer was not sent: {}", failure.text),
+            }
+            self.is_failing = may_pass;
+            return false;
         }
     }
 }
 
+/// True for the status of a server, or of a proxy before it, that may take the same message soon.
+fn is_passing(status: StatusCode) -> bool {
+    let passing = [
+        StatusCode::TOO_MANY_REQUESTS,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::SERVICE_UNAVAILABLE,
+        StatusCode::GATEWAY_TIMEOUT,
+    ];
+    passing.contains(&status)
+}
+
+/// The time until the head of the response to a message of this length: it includes the upload.
+fn deadline(limits: &Limits, length: usize) -> Duration {
+    let upload = Duration::from_secs((length / SLOWEST_UPLOAD) as u64);
+    limits.head_timeout.saturating_add(upload).min(limits.answer_timeout.max(limits.head_timeout))
+}
+
 /// Cancels a request. One that no connection has taken is withdrawn, so the server need not know.
-async fn cancel(conversation: &Conversation, posted: Posted, id: &RequestId) {
+async fn cancel(posts: &mut Posts<'_>, posted: Posted, id: &RequestId) {
+    let conversation = posts.conversation;
     let is_sent = conversation.pending.find(id).is_none_or(|request| request.taken.is_cancelled());
     if is_sent {
-        post(conversation, posted).await;
+        posts.send(posted).await;
     }
     if let Some(request) = conversation.pending.claim(id) {
         request.ended.cancel();
@@ -108,4 +169,19 @@ async fn end(conversation: &Conversation, session: Option<Arc<Session>>) {
         tracing::debug!(outcome, "ended the session at the server");
     }
     session.over.cancel();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_has_time_for_its_upload() {
+        let limits = Limits::default();
+        for (length, seconds) in [(0, 30), (1000, 30), (1024 * 1024, 94), (20 * 1024 * 1024, 600)] {
+            assert_eq!(deadline(&limits, length), Duration::from_secs(seconds), "{length}");
+        }
+        let patient = Limits::default().with_head_timeout(Duration::MAX);
+        assert_eq!(deadline(&patient, 1024 * 1024), Duration::MAX);
+    }
 }

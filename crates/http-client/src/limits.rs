@@ -27,7 +27,7 @@ pub struct Limits {
     /// 10 minutes: a server that replies with JSON sends the head with the answer. The deadline of the caller is usually shorter.
     pub answer_timeout: Duration,
     /// The time until the head of any other response: to a notification, to an answer, to the opening of a stream.
-    /// Default 30 s.
+    /// Default 30 s. A notification or an answer has a second more for each 16 KiB, up to `answer_timeout`.
     pub head_timeout: Duration,
     /// The time from the first byte of a JSON body, or of an event, to its last. Default 2 minutes.
     pub message_timeout: Duration,

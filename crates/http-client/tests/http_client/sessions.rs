@@ -1,10 +1,12 @@
 //! The life of a session: its id, its loss, its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use protomcp_http_client::HttpTransport;
-use protomcp_transport::{HttpStatus, NoAnswer, RequestStreams};
-use protomcp_types::ProtocolVersion;
+use protomcp_testing::StoppedClock;
+use protomcp_transport::{HttpStatus, NoAnswer, RequestStreams, Sink};
+use protomcp_types::{JsonBuf, Message, ProtocolVersion};
 use tokio::sync::Notify;
 
 use super::peer::{Peer, SHORT, params, quick, stateless};
@@ -182,4 +184,51 @@ async fn a_session_that_the_client_rejects_is_ended() {
     let requests = script.requests();
     let ended = requests.iter().find(|request| request.method == "DELETE").expect("no DELETE");
     assert_eq!(ended.headers["mcp-session-id"], "s1");
+}
+
+#[tokio::test]
+async fn a_message_that_is_refused_for_now_is_sent_again() {
+    // The handshake, its end twice, GET, a request, an answer to a question twice.
+    let script = Script::new(|request| match (request.method.as_str(), request.index) {
+        ("GET", _) => response(405, "", ""),
+        (_, 0) => welcome("2025-11-25"),
+        (_, 1) => response(503, "", ""),
+        (_, 5) => response(429, "", ""),
+        _ if request.body.contains("tools/call") => json(&result(1, "{}")),
+        _ => response(202, "", ""),
+    })
+    .await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    assert_eq!(peer.result(1).await, "{}");
+    peer.sink.send(Message::result(7.into(), JsonBuf::object().finish()), None).unwrap();
+    peer.flush().await;
+    let requests = script.seen(7).await;
+    assert!(requests[1].body.contains("initialized"), "{}", requests[1].body);
+    assert_eq!(requests[1].body, requests[2].body);
+    assert_eq!((requests[3].method.as_str(), requests[4].method.as_str()), ("GET", "POST"));
+    assert!(requests[5].body.contains("\"id\":7"), "{}", requests[5].body);
+    assert_eq!(requests[5].body, requests[6].body);
+}
+
+#[tokio::test]
+async fn messages_that_are_refused_again_and_again_do_not_add_up() {
+    let script = Script::new(in_session(|request| {
+        let is_refused = request.body.contains("roots");
+        response(if is_refused { 503 } else { 202 }, "", "")
+    }))
+    .await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    script.seen(3).await;
+    let clock = StoppedClock::new();
+    for method in ["notifications/roots/list_changed", "notifications/roots/list_changed", "notifications/progress"] {
+        peer.notify(method, params("{}")).await;
+    }
+    let count = |text: &str| script.requests().iter().filter(|request| request.body.contains(text)).count();
+    while count("progress") == 0 {
+        clock.advance(Duration::from_millis(250)).await;
+    }
+    assert_eq!(count("roots/list_changed"), 4 + 1, "the second has one attempt");
 }
