@@ -52,9 +52,7 @@ async fn listen(conversation: &Conversation, session: &Session) {
                         was_open = true;
                         let opened = Instant::now();
                         let events = EventStream::new(response.into_body(), &conversation.limits);
-                        if read(conversation, &mut resumption, events).await.is_err() {
-                            return;
-                        }
+                        read(conversation, &mut resumption, events).await;
                         resumption.stayed_open(opened.elapsed());
                     }
                     Resumed::Later => tracing::debug!("the server replies with {status} to GET"),
@@ -87,8 +85,8 @@ async fn listen(conversation: &Conversation, session: &Session) {
     }
 }
 
-/// Delivers the messages of a stream.
-async fn read(conversation: &Conversation, resumption: &mut Resumption, mut events: EventStream) -> Result<(), ()> {
+/// Delivers the messages of a stream until it ends.
+async fn read(conversation: &Conversation, resumption: &mut Resumption, mut events: EventStream) {
     loop {
         match events.next(&conversation.budget).await {
             Ok(Some((event, taken))) => {
@@ -100,11 +98,11 @@ async fn read(conversation: &Conversation, resumption: &mut Resumption, mut even
                     conversation.deliver_malformed(malformed).await;
                 }
             }
-            Ok(None) | Err(BodyError::Broken(_)) => return Ok(()),
+            Ok(None) | Err(BodyError::Broken(_) | BodyError::TimedOut(_)) => return,
             // The same event would come again.
-            Err(error) => {
-                tracing::warn!("listening for messages that belong to no request has ended: {error}");
-                return Err(());
+            Err(error @ BodyError::TooLong(_)) => {
+                tracing::warn!("an event that belongs to no request is lost: {error}");
+                return resumption.forget_position();
             }
         }
     }

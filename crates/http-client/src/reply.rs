@@ -77,8 +77,9 @@ async fn stream(
                 }
                 Ok(None) => break "the response ended before the answer".to_owned(),
                 Err(BodyError::Broken(why)) => break format!("the connection broke before the answer: {why}"),
+                Err(error @ BodyError::TimedOut(_)) => break error.to_string(),
                 // The same event would come again.
-                Err(error) => return Err(Failure::incomplete(error.to_string())),
+                Err(error @ BodyError::TooLong(_)) => return Err(Failure::incomplete(error.to_string())),
             }
         };
         resumption.stayed_open(opened.elapsed());

@@ -3,19 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use protomcp_http_client::{HttpTransport, Limits};
 use protomcp_testing::{Log, until};
 use protomcp_transport::NoAnswer;
 use protomcp_types::ProtocolVersion;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::peer::{Peer, SHORT, params};
+use super::peer::{Peer, SHORT, params, quick};
 use super::script::{Part, Request, Script, event, json, response, result, stream, text, welcome};
 
 const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 /// A client with a session at a server that replies to GET like this; the argument is the number of GETs before.
 async fn listening(reply: impl Fn(usize, &Request) -> Vec<Part> + Send + Sync + 'static) -> (Script, Peer) {
+    listening_within(quick(), reply).await
+}
+
+/// The same with these limits.
+async fn listening_within(
+    limits: Limits,
+    reply: impl Fn(usize, &Request) -> Vec<Part> + Send + Sync + 'static,
+) -> (Script, Peer) {
     let count = AtomicUsize::new(0);
     let script = Script::new(move |request| match request.method.as_str() {
         "GET" => reply(count.fetch_add(1, Ordering::SeqCst), request),
@@ -24,7 +33,7 @@ async fn listening(reply: impl Fn(usize, &Request) -> Vec<Part> + Send + Sync + 
         _ => json(&result(1, "{}")),
     })
     .await;
-    let mut peer = Peer::quick(&script.url());
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
     peer.initialize(ProtocolVersion::V2025_11_25).await;
     (script, peer)
 }
@@ -80,6 +89,26 @@ async fn a_position_that_is_too_old_is_forgotten() {
         assert!(peer.next_text().await.contains("list_changed"));
     }
     assert_eq!(gets(&script.requests()), [None, Some("e1"), None]);
+}
+
+#[tokio::test]
+async fn an_event_that_stalls_or_is_too_long_ends_one_stream() {
+    let long = format!("data: {}\n\n", "x".repeat(200_000));
+    // An event that is too long would come again after the position before it.
+    for (rest, position) in [("data: x", Some("e1")), (long.as_str(), None)] {
+        let rest = text(rest);
+        let limits = quick().with_message_timeout(SHORT);
+        let (script, mut peer) = listening_within(limits, move |count, _| match count {
+            0 => vec![stream(), event("e1", NOTE), rest.clone(), Part::UntilClosed],
+            1 => vec![stream(), event("e2", NOTE), Part::UntilClosed],
+            _ => response(500, "", ""),
+        })
+        .await;
+        for _ in 0..2 {
+            assert!(peer.next_text().await.contains("list_changed"));
+        }
+        assert_eq!(gets(&script.requests()), [None, position]);
+    }
 }
 
 /// Asserts that a server with these replies gets this number of GETs.

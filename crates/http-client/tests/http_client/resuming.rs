@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use protomcp_http_client::HttpTransport;
 use protomcp_transport::NoAnswer;
 use protomcp_types::ProtocolVersion;
 
-use super::peer::{Peer, params, stateless};
+use super::peer::{Peer, SHORT, params, quick, stateless};
 use super::script::{Part, Request, Script, event, in_session, json, response, result, stream, text};
 
 /// A client with a session, and a server that replies like this to anything but the handshake.
@@ -63,6 +64,21 @@ async fn each_resumption_begins_at_the_last_event() {
     let positions: Vec<_> =
         script.requests().iter().filter_map(|request| request.headers.get("last-event-id").cloned()).collect();
     assert_eq!(positions, ["e1", "e3"]);
+}
+
+#[tokio::test]
+async fn a_stream_that_stalls_within_an_event_is_resumed() {
+    let script = Script::new(in_session(|request| match request.method.as_str() {
+        "POST" => vec![stream(), text("id: e1\ndata: \n\ndata: x"), Part::UntilClosed],
+        _ => vec![stream(), event("e2", &result(1, "{}")), Part::Close],
+    }))
+    .await;
+    let limits = quick().with_message_timeout(SHORT);
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    assert_eq!(peer.result(1).await, "{}");
+    assert_eq!(script.requests().last().unwrap().headers["last-event-id"], "e1");
 }
 
 #[tokio::test]
