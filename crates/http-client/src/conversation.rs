@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::message_budget::{MessageBudget, Taken};
 use crate::old_connection::OldConnection;
 use crate::pending::Pending;
-use crate::request::SessionFields;
+use crate::request::{self, SessionFields};
 
 /// Messages that wait for the client.
 const MAX_INBOX: usize = 64;
@@ -117,6 +117,12 @@ impl Conversation {
     pub(crate) fn outgoing(&self, method: Method, headers: HeaderMap, body: Vec<Bytes>) -> Outgoing {
         let target = self.client.server.uri().clone();
         Outgoing { method, target, headers, body, taken: None, deadline: self.limits.head_timeout }
+    }
+
+    /// The GET that opens a stream or resumes it. Some servers send the head of the response with its first event.
+    pub(crate) fn stream_get(&self, session: &SessionFields, last_event: Option<&HeaderValue>) -> Outgoing {
+        let outgoing = self.outgoing(Method::GET, request::stream_get(session, last_event), Vec::new());
+        Outgoing { deadline: self.limits.answer_timeout, ..outgoing }
     }
 
     /// The address of POSTs; `None` if the server speaks the old transport and its connection is lost.

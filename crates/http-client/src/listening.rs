@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use protomcp_session::Extensions;
 use tokio::time::{Instant, sleep};
 
 use crate::conversation::{Conversation, Session};
 use crate::reply::random;
-use crate::request;
 use crate::response::{Resumed, may_mean_lost_session};
 use crate::response_body::{BodyError, EventStream};
 use crate::resumption::{Resumption, Step, StreamKind};
@@ -41,8 +40,8 @@ async fn listen(conversation: &Conversation, session: &Session) {
     let mut resumption = Resumption::new(StreamKind::Standalone, conversation.limits.pace());
     let mut was_open = false;
     loop {
-        let headers = request::stream_get(&session.fields, resumption.position());
-        let reply = conversation.client.send(conversation.outgoing(Method::GET, headers, Vec::new())).await;
+        let asked = Instant::now();
+        let reply = conversation.client.send(conversation.stream_get(&session.fields, resumption.position())).await;
         session.ready.cancel();
         match reply {
             Ok(response) => {
@@ -50,10 +49,9 @@ async fn listen(conversation: &Conversation, session: &Session) {
                 match Resumed::of(status, response.headers()) {
                     Resumed::Continues => {
                         was_open = true;
-                        let opened = Instant::now();
                         let events = EventStream::new(response.into_body(), &conversation.limits);
                         read(conversation, &mut resumption, events).await;
-                        resumption.stayed_open(opened.elapsed());
+                        resumption.stayed_open(asked.elapsed());
                     }
                     Resumed::Later => tracing::debug!("the server replies with {status} to GET"),
                     // The position is too old: listening continues without the events since.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use protomcp_session::Extensions;
 use protomcp_transport::{HttpStatus, NoAnswer};
 use protomcp_types::{Incoming, Message, Response, code};
@@ -13,7 +13,7 @@ use crate::client_request::{ClientRequest, Kind, Reply};
 use crate::conversation::Conversation;
 use crate::failure::Failure;
 use crate::message_budget::Taken;
-use crate::request::{self, SessionFields};
+use crate::request::SessionFields;
 use crate::response::{Content, Resumed};
 use crate::response_body::{BodyError, EventStream, discard_rest, read_beginning, read_message};
 use crate::resumption::{Resumption, Step, StreamKind};
@@ -114,11 +114,14 @@ async fn resume(
             Step::GiveUp(why) => return Err(Failure::incomplete(format!("{cause}; {why}"))),
         };
         sleep(after).await;
-        let headers = request::stream_get(fields, position.as_ref());
-        let outgoing = conversation.outgoing(Method::GET, headers, Vec::new());
-        cause = match conversation.client.send(outgoing).await {
+        let asked = Instant::now();
+        cause = match conversation.client.send(conversation.stream_get(fields, position.as_ref())).await {
             Ok(response) => match Resumed::of(response.status(), response.headers()) {
-                Resumed::Continues => return Ok(EventStream::new(response.into_body(), &conversation.limits)),
+                Resumed::Continues => {
+                    // A server that sends the head with the first event has the stream open before.
+                    resumption.stayed_open(asked.elapsed());
+                    return Ok(EventStream::new(response.into_body(), &conversation.limits));
+                }
                 Resumed::Later => format!("the server replies with {} to the resumption", response.status()),
                 Resumed::Never => {
                     let why = format!("{cause}; the server replies with {} to the resumption", response.status());

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protomcp_http_client::{HttpTransport, Limits};
-use protomcp_testing::{Log, until};
+use protomcp_testing::{Log, StoppedClock, until};
 use protomcp_transport::NoAnswer;
 use protomcp_types::ProtocolVersion;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::peer::{Peer, SHORT, params, quick};
+use super::peer::{Peer, SHORT, hasty, params, quick};
 use super::script::{Part, Request, Script, event, json, response, result, stream, text, welcome};
 
 const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -109,6 +109,22 @@ async fn an_event_that_stalls_or_is_too_long_ends_one_stream() {
         }
         assert_eq!(gets(&script.requests()), [None, position]);
     }
+}
+
+#[tokio::test]
+async fn the_head_may_come_with_the_first_event() {
+    let clock = StoppedClock::new();
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let parts = move || vec![Part::Wait(Arc::clone(&waiting)), stream(), event("e1", NOTE), Part::UntilClosed];
+    let (script, mut peer) = listening_within(hasty(), move |_, _| parts()).await;
+    script.seen(3).await;
+    for _ in 0..4 {
+        clock.advance(SHORT).await;
+    }
+    assert_eq!(gets(&script.requests()).len(), 1, "the stream is asked for once");
+    go.notify_one();
+    assert!(peer.next_text().await.contains("list_changed"));
 }
 
 /// Asserts that a server with these replies gets this number of GETs.
