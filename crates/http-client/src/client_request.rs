@@ -68,7 +68,8 @@ impl ClientRequest {
     pub(crate) fn outgoing(&self, conversation: &Conversation) -> Outgoing {
         let headers = self.headers.clone().unwrap_or_default();
         let outgoing = conversation.outgoing(Method::POST, headers, self.body.clone());
-        Outgoing { taken: Some(self.pending.taken.clone()), deadline: conversation.limits.answer_timeout, ..outgoing }
+        let (taken, turn) = (Some(self.pending.taken.clone()), Some(self.pending.turn.clone()));
+        Outgoing { taken, turn, deadline: conversation.limits.answer_timeout, ..outgoing }
     }
 
     /// The fields of its session, by which the response is resumed.

@@ -116,7 +116,7 @@ impl Conversation {
     /// A request to the server's URL. The body is the body of a POST.
     pub(crate) fn outgoing(&self, method: Method, headers: HeaderMap, body: Vec<Bytes>) -> Outgoing {
         let target = self.client.server.uri().clone();
-        Outgoing { method, target, headers, body, taken: None, deadline: self.limits.head_timeout }
+        Outgoing { method, target, headers, body, taken: None, turn: None, deadline: self.limits.head_timeout }
     }
 
     /// The GET that opens a stream or resumes it. Some servers send the head of the response with its first event.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use protomcp_transport::NoAnswer;
-use tokio::time::Instant;
 
 use crate::client_request::{ClientRequest, Kind, Lane};
 use crate::conversation::{Conversation, Speaks};
@@ -40,7 +39,7 @@ async fn exchange(conversation: &Arc<Conversation>, request: &ClientRequest) -> 
         Lane::Upkeep => Some(conversation.upkeep_slots.acquire().await),
         Lane::Stream => None,
     };
-    request.pending.turn.get_or_init(|| Instant::now().into_std());
+    request.pending.turn.begin();
     match conversation.speaks() {
         Speaks::Streamable => streamable(conversation, request).await,
         Speaks::Old(connection) => {

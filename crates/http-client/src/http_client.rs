@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::body::RequestBody;
 use crate::failure::Failure;
 use crate::limits::Limits;
+use crate::pending::Turn;
 use crate::server_url::ServerUrl;
 
 /// The most challenges of one request that are passed to the authorizer.
@@ -58,8 +59,20 @@ pub(crate) struct Outgoing {
     pub(crate) body: Vec<Bytes>,
     /// Cancelled when a connection has taken the request.
     pub(crate) taken: Option<CancellationToken>,
+    /// The beginning of its time for an answer.
+    pub(crate) turn: Option<Turn>,
     /// The time until the head of the response. An authorization takes as long as it takes.
     pub(crate) deadline: Duration,
+}
+
+impl Outgoing {
+    /// The output of an authorization, during which the time for an answer does not pass.
+    async fn untimed<T>(&self, authorization: impl Future<Output = T>) -> T {
+        match &self.turn {
+            Some(turn) => turn.paused(authorization).await,
+            None => authorization.await,
+        }
+    }
 }
 
 impl HttpClient {
@@ -101,7 +114,8 @@ impl HttpClient {
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     challenges += 1;
-                    if !self.challenged(url, authorization, &response, challenges).await? {
+                    let challenged = self.challenged(url, authorization, &response, challenges);
+                    if !outgoing.untimed(challenged).await? {
                         return Ok(response);
                     }
                 }
@@ -126,7 +140,7 @@ impl HttpClient {
             headers.insert(name, value.clone());
         }
         if let Some(authorizer) = &self.authorizer {
-            let fields = authorizer.headers(outgoing.method.as_str(), url).await;
+            let fields = outgoing.untimed(authorizer.headers(outgoing.method.as_str(), url)).await;
             for (name, value) in fields.map_err(|error| Failure::new(NoAnswer::Unauthorized, chain(&error)))? {
                 headers.insert(name, value);
             }

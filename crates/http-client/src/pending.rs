@@ -1,10 +1,11 @@
 //! The requests that have no answer yet. Each gets one: the first that claims it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use protomcp_types::RequestId;
+use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 /// The requests without an answer, by their ids.
@@ -18,10 +19,37 @@ pub(crate) struct PendingRequest {
     pub(crate) ended: CancellationToken,
     /// Cancelled when a connection has taken the request.
     pub(crate) taken: CancellationToken,
-    /// The time at which the request got its slot.
-    pub(crate) turn: Arc<OnceLock<Instant>>,
+    /// The beginning of its time for an answer.
+    pub(crate) turn: Turn,
     /// The length of its message.
     pub(crate) length: usize,
+}
+
+/// The time at which a request got its turn: none while it waits for a slot or an authorization. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Turn(Arc<Mutex<Option<Instant>>>);
+
+impl Turn {
+    /// The request is sent now.
+    pub(crate) fn begin(&self) {
+        *self.lock() = Some(time::Instant::now().into_std());
+    }
+
+    /// The output of an authorization, for which a user may have to sign in: the time does not pass until it is there.
+    pub(crate) async fn paused<T>(&self, authorization: impl Future<Output = T>) -> T {
+        let (paused, since) = (time::Instant::now(), self.lock().take());
+        let output = authorization.await;
+        *self.lock() = since.map(|since| since + paused.elapsed());
+        output
+    }
+
+    pub(crate) fn since(&self) -> Option<Instant> {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Pending {

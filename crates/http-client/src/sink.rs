@@ -249,7 +249,7 @@ impl RequestStreams for HttpSink {
 
     fn turn(&mut self, request: &RequestId, now: Instant) -> Option<Instant> {
         let pending = self.conversation.pending.find(request)?;
-        Some(pending.turn.get().copied().unwrap_or(now))
+        Some(pending.turn.since().unwrap_or(now))
     }
 
     fn authorization(&self) -> AuthorizationContext {

@@ -2,15 +2,18 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
 use protomcp_http_client::{HeaderError, HttpTransport};
 use protomcp_oauth::{AuthorizationError, Authorizer, BoxFuture, Challenge};
-use protomcp_transport::{NoAnswer, Sink, Transport};
+use protomcp_testing::in_time;
+use protomcp_transport::{NoAnswer, RequestStreams, Sink, Transport};
+use tokio::sync::Notify;
 
 use super::peer::{Peer, params, quick};
-use super::script::{Script, json, response, result};
+use super::script::{Part, Script, json, response, result};
 
 /// Has the tokens `t0`, `t1` and so on, one for each challenge.
 #[derive(Default)]
@@ -148,4 +151,71 @@ fn fields_of_the_transport_are_not_configurable() {
     assert_eq!(header("a b", "x"), Err(HeaderError::Name("a b".to_owned())));
     let error = header("x-key", "s3cret\n").unwrap_err();
     assert!(!error.to_string().contains("s3cret"));
+}
+
+/// Waits for its user each time that it is asked.
+#[derive(Default)]
+struct Patient {
+    asked: Notify,
+    signed_in: Notify,
+}
+
+impl Patient {
+    async fn wait(&self) {
+        self.asked.notify_one();
+        self.signed_in.notified().await;
+    }
+}
+
+impl Authorizer for Patient {
+    fn headers<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(HeaderName, HeaderValue)>, AuthorizationError>> {
+        Box::pin(async move {
+            self.wait().await;
+            Ok(Vec::new())
+        })
+    }
+
+    fn challenged<'a>(&'a self, _: Challenge) -> BoxFuture<'a, Result<bool, AuthorizationError>> {
+        Box::pin(async move {
+            self.wait().await;
+            Ok(true)
+        })
+    }
+
+    fn nonce(&self, _: &str, _: &str) {}
+
+    fn context(&self) -> u64 {
+        0
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_request_begins_after_a_sign_in() {
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let script = Script::new(move |request| match request.index {
+        0 => response(401, "", ""),
+        _ => [vec![Part::Wait(Arc::clone(&waiting))], json(&result(1, "{}"))].concat(),
+    })
+    .await;
+    let patient = Arc::new(Patient::default());
+    let authorizer = Arc::clone(&patient);
+    let transport = HttpTransport::new(&script.url()).unwrap().limits(quick()).authorizer(authorizer);
+    let mut peer = Peer::with(transport);
+    let later = Instant::now() + Duration::from_secs(3600);
+    peer.request(1, "tools/call", params("{}")).await;
+    // The fields of the request, the challenge, and the fields again.
+    for _ in 0..3 {
+        in_time(patient.asked.notified()).await.expect("the user is not asked");
+        assert_eq!(peer.sink.turn(&1.into(), later), Some(later), "it waits");
+        patient.signed_in.notify_one();
+    }
+    script.seen(2).await;
+    assert!(peer.sink.turn(&1.into(), later).unwrap() < later);
+    go.notify_one();
+    assert_eq!(peer.result(1).await, "{}");
 }

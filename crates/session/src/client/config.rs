@@ -57,7 +57,7 @@ pub struct ClientLimits {
     /// The time for all of the opening: discovery, handshake, or both.
     pub open_timeout: Duration,
     /// The time for which a request may be without an answer and without progress. It begins when the transport sends
-    /// the request: the wait for a slot over HTTP does not count.
+    /// the request: over HTTP the wait for a slot does not count, nor a sign-in of the user.
     pub timeout: Duration,
     /// The time for which a request may take in all, whatever progress it reports. It includes the time in which the
     /// client answers questions of the server.
