@@ -46,6 +46,14 @@ pub(super) struct NextStream {
     pub(super) until: Instant,
 }
 
+impl OpenStream {
+    /// True if the server honours all of the resources that it was asked for.
+    pub(super) fn has_resources(&self) -> bool {
+        let honoured = &self.honoured.resource_subscriptions;
+        self.filter.resource_subscriptions.iter().all(|uri| honoured.contains(uri))
+    }
+}
+
 impl Listening {
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.next.as_ref().map(|next| next.until), self.retry].into_iter().flatten().min()

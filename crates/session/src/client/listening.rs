@@ -60,7 +60,8 @@ impl ClientConnection {
             self.events.push_back(ClientEvent::Listening(Ok(wanted)));
             return;
         }
-        if let Some(open) = self.listening.open.as_ref().filter(|open| open.filter == wanted) {
+        // A resource that the server has not honoured may exist since.
+        if let Some(open) = self.listening.open.as_ref().filter(|open| open.filter == wanted && open.has_resources()) {
             self.events.push_back(ClientEvent::Listening(Ok(open.honoured.clone())));
             return;
         }

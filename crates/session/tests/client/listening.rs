@@ -109,6 +109,27 @@ fn an_unreadable_acknowledgement_ends_the_subscription() {
 }
 
 #[test]
+fn a_resource_that_is_not_honoured_is_asked_for_again() {
+    let mut wire = Wire::stateless(|_| {});
+    wire.connection.listen(wire.now, uris(&["a", "b"]));
+    acknowledge(&mut wire, 2, r#""notifications":{"resourceSubscriptions":["a"]},"#);
+    wire.sent();
+    wire.connection.listen(wire.now, uris(&["a", "b"]));
+    assert_eq!(
+        wire.sent(),
+        [
+            r#"{"id":3,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["a","b"]},…}}"#
+        ]
+    );
+    acknowledge(&mut wire, 3, r#""notifications":{"resourceSubscriptions":["a","b"]},"#);
+    // All of them are honoured now.
+    wire.connection.listen(wire.now, uris(&["a", "b"]));
+    assert_eq!(wire.sent(), [r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#]);
+    let both = r#"listening {"resourceSubscriptions":["a","b"]}"#;
+    assert_eq!(wire.events(), [r#"listening {"resourceSubscriptions":["a"]}"#, both, both]);
+}
+
+#[test]
 fn a_cancelled_subscription_is_asked_for_again() {
     let mut wire = Wire::stateless(|_| {});
     wire.connection.listen(wire.now, uris(&["a"]));
