@@ -49,7 +49,8 @@ impl Resumption {
         }
         let before = self.position.clone();
         if let Some(id) = &event.id {
-            self.position = HeaderValue::from_str(id).ok().filter(|id| !id.is_empty());
+            // In UTF-8 (WHATWG HTML, server-sent events, `Last-Event-ID`).
+            self.position = HeaderValue::from_bytes(id.as_bytes()).ok().filter(|id| !id.is_empty());
         }
         // A server may end the response to a long request again and again, with a new position each time (MCP
         // 2025-11-25, basic/transports). The deadline of the request bounds this; the standalone stream has none.
@@ -131,6 +132,8 @@ mod tests {
         let mut resumption = Resumption::new(StreamKind::Response, PACE);
         resumption.event(&event(Some("a\u{1}b"), "{}"));
         assert_eq!(resumption.position(), None);
+        resumption.event(&event(Some("é-1"), "{}"));
+        assert_eq!(resumption.position().map(HeaderValue::as_bytes), Some("é-1".as_bytes()));
     }
 
     #[test]
