@@ -24,6 +24,8 @@ mod tests {
     use crate::call::CallToolResult;
     use crate::capability::ServerCapabilities;
     use crate::initialize::{Initialize, InitializeResult};
+    use crate::listen::Listen;
+    use crate::prompt::Prompt;
 
     /// Reads both texts, and expects one value.
     #[track_caller]
@@ -51,6 +53,19 @@ mod tests {
             r#"{"tools":{},"tasks":{}}"#,
         );
         same::<CacheHint>(r#"{"ttlMs":null,"cacheScope":null}"#, "{}");
+        same::<Listen>(
+            r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":null,"resourceSubscriptions":null,"taskIds":null}}"#,
+            r#"{"notifications":{"toolsListChanged":true}}"#,
+        );
+        same::<Listen>(
+            r#"{"notifications":{"toolsListChanged":null,"resourcesListChanged":null}}"#,
+            r#"{"notifications":{}}"#,
+        );
+        same::<Prompt>(
+            r#"{"name":"p","arguments":[{"name":"a","required":null}]}"#,
+            r#"{"name":"p","arguments":[{"name":"a"}]}"#,
+        );
+        same::<Prompt>(r#"{"name":"p","arguments":null}"#, r#"{"name":"p"}"#);
         same::<CallToolResult>(r#"{"content":[],"isError":null,"structuredContent":null}"#, r#"{"content":[]}"#);
     }
 }

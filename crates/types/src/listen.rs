@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::null_as_default;
 use crate::empty::Empty;
 use crate::error::ErrorObject;
 use crate::method::Method;
@@ -19,19 +20,19 @@ pub struct Listen {
 #[serde(rename_all = "camelCase")]
 pub struct SubscriptionFilter {
     /// Changes of the list of tools.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
     pub tools_list_changed: bool,
     /// Changes of the list of prompts.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
     pub prompts_list_changed: bool,
     /// Changes of the list of resources, or of their templates.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
     pub resources_list_changed: bool,
     /// Changes of these resources, by URI.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub resource_subscriptions: Vec<String>,
     /// Changes of these tasks, by id (extension `io.modelcontextprotocol/tasks`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub task_ids: Vec<String>,
 }
 

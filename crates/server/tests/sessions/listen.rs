@@ -75,7 +75,7 @@ fn only_requested_changes_are_sent_and_the_id_keeps_its_type() {
         &acknowledged("1", r#""toolsListChanged":true"#),
         &listen("\"1\"", r#""promptsListChanged":true,"toolsListChanged":false"#),
         &acknowledged("\"1\"", r#""promptsListChanged":true"#),
-        &listen("-7", ""),
+        &listen("-7", r#""toolsListChanged":null,"resourceSubscriptions":null"#),
         &acknowledged("-7", ""),
         &change,
         &done,
