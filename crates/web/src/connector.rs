@@ -32,6 +32,11 @@ type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 /// The time without traffic after which the system checks that the other end is still there.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(60);
 
+/// The interval and number of these checks: a connection whose other end is gone ends within two minutes. The system's
+/// own values are ten minutes and more.
+const TCP_KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const TCP_KEEP_ALIVE_RETRIES: u32 = 3;
+
 /// Opens connections to servers: a service for a client of `hyper-util`. Cloning is cheap.
 #[derive(Clone)]
 pub struct Connector {
@@ -215,6 +220,8 @@ fn tcp() -> HttpConnector {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_keepalive(Some(TCP_KEEP_ALIVE));
+    tcp.set_keepalive_interval(Some(TCP_KEEP_ALIVE_INTERVAL));
+    tcp.set_keepalive_retries(Some(TCP_KEEP_ALIVE_RETRIES));
     tcp
 }
 
