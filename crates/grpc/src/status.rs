@@ -25,12 +25,36 @@ struct Details {
 /// The type of the details.
 const ERROR_RESPONSE: &str = "type.googleapis.com/buf.mcp.v1.ErrorResponse";
 
-/// The status of a failure.
+/// The most bytes of a message in a header, where each may take three.
+const MAX_MESSAGE: usize = 512;
+
+/// The most bytes of details, which a header has in base64.
+const MAX_DETAILS: usize = 3 << 10;
+
+/// The status of a failure. Clients take a few KiB of trailers, and end the connection over larger ones: a long message
+/// is cut, and large details have no data.
 pub(crate) fn of_fault(fault: &Fault) -> Status {
-    let (status, message) = (status_code(fault), fault.message.clone());
-    let error = prost_types::Any { type_url: ERROR_RESPONSE.to_owned(), value: fault.to_response().encode_to_vec() };
-    let details = Details { code: status.into(), message: message.clone(), details: vec![error] };
-    Status::with_details(status, message, Bytes::from(details.encode_to_vec()))
+    let (status, message) = (status_code(fault), cut(&fault.message));
+    let mut details = encode(status, &message, &fault.to_response());
+    if details.len() > MAX_DETAILS {
+        let error = ErrorResponse { code: fault.code, message: message.clone(), data: None };
+        details = encode(status, &message, &error);
+    }
+    Status::with_details(status, message, details)
+}
+
+/// The details of a status.
+fn encode(status: Code, message: &str, error: &ErrorResponse) -> Bytes {
+    let error = prost_types::Any { type_url: ERROR_RESPONSE.to_owned(), value: error.encode_to_vec() };
+    Details { code: status.into(), message: message.to_owned(), details: vec![error] }.encode_to_vec().into()
+}
+
+/// The text, with an ellipsis in place of what is beyond [`MAX_MESSAGE`].
+fn cut(text: &str) -> String {
+    if text.len() <= MAX_MESSAGE {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(MAX_MESSAGE)])
 }
 
 /// The failure that a status stands for.
@@ -152,6 +176,31 @@ mod tests {
         assert_eq!(of_fault(&late).code(), Code::DeadlineExceeded);
         let ending = Fault::new(code::INTERNAL_ERROR, "bye").with("reason", "shutdown");
         assert_eq!(of_fault(&ending).code(), Code::Unavailable);
+    }
+
+    /// Clients of gRPC take 8 KiB of headers or more.
+    #[test]
+    fn a_large_failure_fits_the_headers_of_any_client() {
+        for (message, uri) in [("x", "y"), ("\u{1f980}", "é"), (" ", "%"), ("why", "y")] {
+            let fault = Fault::new(code::RESOURCE_NOT_FOUND, message.repeat(100_000)).with("uri", uri.repeat(100_000));
+            let headers = of_fault(&fault).into_http::<()>().into_parts().0.headers;
+            let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
+            assert!(bytes <= 8 << 10, "{message}: {bytes}");
+            let read = Status::from_header_map(&headers).expect("the headers have a status");
+            assert_eq!(read.code(), Code::NotFound);
+            assert!(read.message().ends_with('…') && read.message().starts_with(message), "{}", read.message());
+            let Fault { code, message: kept, data } = to_fault(&read);
+            assert_eq!((code, data.len()), (code::RESOURCE_NOT_FOUND, 0));
+            assert_eq!(kept, read.message());
+        }
+    }
+
+    #[test]
+    fn a_failure_of_a_few_kib_keeps_its_message_and_data() {
+        let fault = Fault::new(code::INVALID_PARAMS, "x".repeat(1_000)).with("uri", "y".repeat(1_000));
+        let made = of_fault(&fault);
+        assert_eq!(made.message(), format!("{}…", "x".repeat(512)));
+        assert_eq!(to_fault(&made), fault);
     }
 
     #[test]

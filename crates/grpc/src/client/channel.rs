@@ -37,7 +37,11 @@ impl Channel {
     /// Begins HTTP/2 on a stream, without an upgrade.
     pub(super) async fn open(io: impl ByteStream) -> io::Result<Self> {
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new()).keep_alive_interval(PING_INTERVAL).adaptive_window(true);
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .adaptive_window(true)
+            .max_header_list_size(MAX_HEADERS);
         let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(io::Error::other)?;
         let (running, ended) = watch::channel(());
         let mut driving = JoinSet::new();
@@ -126,3 +130,7 @@ fn refused<B>(response: &Response<B>) -> Option<Status> {
 
 /// The interval of pings, by which a silent connection is noticed.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The most bytes of the headers, or of the trailers, of an answer. Far more bytes end the connection with all its
+/// calls, so this is more than servers say in a status.
+const MAX_HEADERS: u32 = 1 << 20;
