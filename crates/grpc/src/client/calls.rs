@@ -101,6 +101,11 @@ impl<F: Future<Output = Ended>> Calls<F> {
         }
     }
 
+    /// True if the request with this id waits or runs.
+    pub(super) fn has(&self, id: u64) -> bool {
+        self.aborts.contains_key(&id) || self.waiting.iter().any(|(request, _)| request.id == id)
+    }
+
     /// True if requests wait for a connection.
     pub(super) fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()

@@ -18,6 +18,7 @@ use prost::Message;
 use protomcp_bufmcp::{Connect, RawMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf, join, split};
 use tokio::sync::{Mutex, mpsc};
+use tokio::time::{Instant, sleep_until};
 use tonic::client::Grpc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Request, Status};
@@ -72,19 +73,23 @@ impl<C> Carrier<C>
 where
     C: Connect<Reader: Sync, Writer: Sync>,
 {
-    /// Carries the conversation until it, or its last connection without calls, ends. The conversation bounds its requests
-    /// in flight.
+    /// Carries the conversation until it, or its last connection without calls, ends. One that can no longer hear of
+    /// changes ends when no call runs, and asks for them again until then. The conversation bounds its requests in flight.
     pub(super) async fn run(self, mut channel: Channel, stream: DuplexStream) {
         let (mut reader, mut writer) = split(stream);
         let (mut input, mut calls) = (BytesMut::new(), Calls::default());
         let (hears, mut heard) = mpsc::channel(MAX_HEARD);
         let mut opening: OptionFuture<BoxFuture<'_, io::Result<Channel>>> = None.into();
-        let mut is_opening = false;
+        let (mut is_opening, mut is_deaf, mut again) = (false, false, None);
         let mut ended = channel.ended();
         loop {
             while let Some(message) = take(&mut input) {
                 calls.take(&message);
             }
+            if is_deaf && calls.is_empty() {
+                return;
+            }
+            again = is_deaf.then(|| again.unwrap_or_else(|| Instant::now() + AGAIN));
             if !channel.is_over() {
                 calls.begin(|request, attempt| self.call(channel.clone(), request, attempt, hears.clone()));
             } else if calls.are_waiting() && !is_opening {
@@ -111,17 +116,25 @@ where
                 Some(opened) = &mut opening, if is_opening => {
                     is_opening = false;
                     match opened {
-                        Ok(another) => (ended, channel) = (another.ended(), another),
+                        Ok(another) => {
+                            (ended, channel) = (another.ended(), another);
+                            // Another server may say what changes.
+                            again = is_deaf.then(Instant::now);
+                        }
                         Err(error) => {
                             let status = Status::unavailable(format!("the connection is over, and another fails: {error}"));
                             messages.extend(calls.give_up().map(|request| failed(request.id, &status)));
                         }
                     }
                 }
+                () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() && !calls.has(LISTENER) => {
+                    again = None;
+                    messages.extend(calls.hear(Heard::Ended));
+                }
                 // Running calls have failed with the connection or end on it, and are answered first.
                 _ = ended.changed(), if calls.is_empty() => return,
             }
-            if !write(&mut writer, messages).await {
+            if !write(&mut writer, messages, &mut is_deaf).await {
                 return;
             }
         }
@@ -217,13 +230,14 @@ fn is_unsent(status: &Status) -> bool {
     false
 }
 
-/// Writes messages to the conversation. Returns false if it is over: for want of a reader, or of notices that it would miss.
-async fn write(writer: &mut WriteHalf<DuplexStream>, messages: Vec<RawMessage>) -> bool {
+/// Writes messages to the conversation. Returns false if it has no reader. The answer to the request to listen again is
+/// not written, and says if the conversation misses notices from now on.
+async fn write(writer: &mut WriteHalf<DuplexStream>, messages: Vec<RawMessage>, is_deaf: &mut bool) -> bool {
     for message in messages {
         if message.id == LISTENER {
-            if message.payload == numbers::ERROR_RESPONSE {
-                tracing::warn!("a server over gRPC no longer says what changes; its conversation ends");
-                return false;
+            let was_deaf = std::mem::replace(is_deaf, message.payload == numbers::ERROR_RESPONSE);
+            if *is_deaf && !was_deaf {
+                tracing::warn!("a server over gRPC no longer says what changes; its conversation ends after its calls");
             }
             continue;
         }
@@ -273,6 +287,9 @@ const MAX_HEARD: usize = 8;
 
 /// The bytes of a `CallEvent` around its message.
 const ENVELOPE: usize = 16;
+
+/// The time after which a conversation that hears of no changes asks for them again.
+const AGAIN: Duration = Duration::from_secs(30);
 
 /// The time by which the answer of the server may be later than the deadline.
 const MARGIN: Duration = Duration::from_secs(1);

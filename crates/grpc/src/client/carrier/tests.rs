@@ -11,6 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_bufmcp::message::ErrorResponse;
 use protomcp_bufmcp::{Fault, TcpServer, code};
+use protomcp_testing::{Log, StoppedClock, in_time, until};
 use tokio::io::{WriteHalf, duplex};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
@@ -203,6 +204,16 @@ impl Conversation {
         (message.id, message.body)
     }
 
+    /// The next answer, without the notices in front of it.
+    async fn request_answered(&mut self) -> (u64, Bytes) {
+        loop {
+            let message = self.message().await;
+            if message.id != 0 {
+                return (message.id, message.body);
+            }
+        }
+    }
+
     async fn message(&mut self) -> RawMessage {
         loop {
             if let Some(message) = take(&mut self.input) {
@@ -313,6 +324,32 @@ async fn a_resource_that_is_gone_fails_no_other_one() {
     };
     assert_eq!(refused.payload, 12);
     conversation.end().await;
+}
+
+#[tokio::test]
+async fn calls_are_answered_when_nothing_is_heard_any_longer() {
+    let (log, scene) = (Log::capture(), Scene::new());
+    let mut conversation = Conversation::with(&scene).await;
+    let uri = Bytes::from_static(b"\x0a\x03a:b");
+    conversation.send_message(RawMessage { id: 2, payload: 120, body: uri }).await;
+    assert_eq!(conversation.message().await.payload, 121);
+    conversation.send(3, b"slow").await;
+    scene.waiting.acquire().await.unwrap().forget();
+    // The next request to listen fails.
+    scene.is_silent.store(true, Ordering::SeqCst);
+    until("the conversation hears of no changes", || log.has("no longer says what changes")).await;
+    let listens = scene.listens.load(Ordering::SeqCst);
+    let clock = StoppedClock::new();
+    clock.advance(AGAIN).await;
+    drop(clock);
+    until("it asks for them again", || scene.listens.load(Ordering::SeqCst) > listens).await;
+    conversation.send(4, b"quick").await;
+    assert_eq!(conversation.request_answered().await, (4, Bytes::from_static(b"quick")));
+    scene.release.add_permits(1);
+    assert_eq!(conversation.request_answered().await, (3, Bytes::from_static(b"slow")));
+    // It ends, although its client has not closed it.
+    in_time(conversation.running).await.expect("it ends after its calls").unwrap();
+    assert_eq!(scene.given_up.available_permits(), 0);
 }
 
 #[tokio::test]
