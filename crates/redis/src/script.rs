@@ -158,21 +158,20 @@ pub(crate) fn is_unknown(answer: &Value) -> bool {
 /// The error of a server that may answer the same call in a moment: it starts, or another one takes its place.
 pub(crate) fn passing(answer: &Value) -> Option<&ServerError> {
     let Value::ServerError(error) = answer else { return None };
-    let is_passing = matches!(
-        error.kind()?,
-        ServerErrorKind::BusyLoading
-            | ServerErrorKind::ClusterDown
-            | ServerErrorKind::MasterDown
-            | ServerErrorKind::ReadOnly
-            | ServerErrorKind::TryAgain
-    );
-    is_passing.then_some(error)
+    let passing = ["CLUSTERDOWN", "LOADING", "MASTERDOWN", "NOREPLICAS", "READONLY", "TRYAGAIN"];
+    passing.contains(&word(error)).then_some(error)
 }
 
 /// True if the server has no memory left for a value.
 pub(crate) fn is_full(answer: &Value) -> bool {
     let Value::ServerError(error) = answer else { return false };
-    error.code() == "OOM"
+    word(error) == "OOM"
+}
+
+/// The word that names an error. Redis 6.2 puts the error of a script's command behind a text, under the word `ERR`.
+fn word(error: &ServerError) -> &str {
+    let of_command = error.details().filter(|_| error.code() == "ERR").and_then(|text| text.rsplit_once(": -"));
+    of_command.and_then(|(_, error)| error.split(' ').next()).unwrap_or_else(|| error.code())
 }
 
 #[cfg(test)]
@@ -188,6 +187,35 @@ mod tests {
         }
         assert_eq!(OPENED.digest.len(), 40);
         assert_ne!(*OPENED.digest, *ENDED.digest);
+    }
+
+    /// The error of a server.
+    fn error(line: &str) -> Value {
+        redis::parse_redis_value(format!("-{line}\r\n").as_bytes()).expect("it is an answer")
+    }
+
+    /// The form of Redis 6.2, which later ones do not have.
+    #[test]
+    fn the_error_of_a_command_counts_inside_a_script_too() {
+        let run = |error: &str| {
+            let script = "f_4ca238f611c9d0ae4e9a75a5dbac22aedc1e3a94";
+            format!("ERR Error running script (call to {script}): @user_script:9: @user_script: 9: -{error}")
+        };
+        let read_only = "READONLY You can't write against a read only replica.";
+        let full = "OOM command not allowed when used memory > 'maxmemory'.";
+        let alone = "NOREPLICAS Not enough good replicas to write.";
+        for (text, is_passing, is_out_of_memory) in
+            [(read_only, true, false), (full, false, true), (alone, true, false), ("WRONGTYPE no", false, false)]
+        {
+            for line in [text.to_owned(), run(text)] {
+                let answer = error(&line);
+                assert_eq!((passing(&answer).is_some(), is_full(&answer)), (is_passing, is_out_of_memory), "{line}");
+            }
+        }
+        for line in ["ERR unknown command", "ERR", "ERR Error running script: -", "ERR no: OOM"] {
+            let answer = error(line);
+            assert!(passing(&answer).is_none() && !is_full(&answer), "{line}");
+        }
     }
 
     #[test]
