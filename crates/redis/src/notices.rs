@@ -193,10 +193,12 @@ impl Channel {
             let channel = Arc::clone(&self);
             match Subscription::new(&url, limit, &self.name, move |message| channel.deliver(message)).await {
                 Ok(mut subscription) => {
-                    if std::mem::take(&mut is_away) {
+                    let was_away = std::mem::take(&mut is_away);
+                    if was_away {
                         tracing::info!(url = %self.connection.url(), "notices of other servers arrive again");
                     }
-                    if std::mem::replace(&mut was_subscribed, true) {
+                    // Sessions may have begun while the first subscription failed.
+                    if std::mem::replace(&mut was_subscribed, true) || was_away {
                         self.missed();
                     }
                     while subscription.lasts().await {

@@ -125,6 +125,20 @@ async fn sessions_are_told_of_a_gap() {
     }
 }
 
+/// The server is away when the process begins, and sessions begin before it is back.
+#[tokio::test]
+async fn sessions_are_told_of_a_gap_at_the_beginning() {
+    let mut server = RedisServer::start(&[]);
+    let stores = connect(&server, "secret").await;
+    server.kill();
+    let log = Log::capture();
+    let notices = stores.notices(&NodeId::new("a"));
+    let mut inbox = Inbox::of(&notices);
+    until("its connection has failed", || log.has("notices of other servers do not arrive")).await;
+    server.restart();
+    assert_eq!(inbox.next().await, "Missed");
+}
+
 /// The connection of a server that does not answer is given up.
 #[tokio::test]
 async fn a_silent_server_is_left_for_another_one() {
