@@ -8,8 +8,10 @@ use serde_json::json;
 
 use crate::code;
 use crate::frame::FrameTooLarge;
+use crate::limits::FrameLimits;
 use crate::message::{Error, ErrorResponse};
 use crate::schemas::{SchemaError, Violation};
+use crate::well_known::entries;
 
 /// A failure: code, text, and members of `data`.
 ///
@@ -44,10 +46,17 @@ impl Fault {
         self
     }
 
-    /// The failure of a request that is not a tool call, or of a message that is not a request.
+    /// The failure of a request that is not a tool call, or of a message that is not a request. Objects and arrays of
+    /// `data` that are too deep for a decoder, or that have too many values together, are JSON in a text.
     #[must_use]
     pub fn to_response(&self) -> ErrorResponse {
-        let fields: BTreeMap<_, _> = self.data.iter().map(|(name, value)| (name.clone(), to_value(value))).collect();
+        let all = self.data.len() + self.data.values().map(entries).sum::<usize>();
+        let levels = if all > MAX_ENTRIES { 0 } else { MAX_DEPTH - 1 };
+        let fields: BTreeMap<String, Value> = if self.data.len() > MAX_ENTRIES {
+            [("data".to_owned(), json!(self.data).to_string().into())].into()
+        } else {
+            self.data.iter().map(|(name, value)| (name.clone(), to_value(value, levels))).collect()
+        };
         let data = (!fields.is_empty()).then_some(Struct { fields });
         ErrorResponse { code: self.code, message: self.message.clone(), data }
     }
@@ -122,15 +131,19 @@ impl From<SchemaError> for Fault {
     }
 }
 
-fn to_value(value: &serde_json::Value) -> Value {
-    let kind = match value {
-        serde_json::Value::Null => Kind::NullValue(0),
-        serde_json::Value::Bool(flag) => Kind::BoolValue(*flag),
-        serde_json::Value::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
-        serde_json::Value::String(text) => Kind::StringValue(text.clone()),
-        serde_json::Value::Array(items) => Kind::ListValue(ListValue { values: items.iter().map(to_value).collect() }),
-        serde_json::Value::Object(members) => {
-            let fields = members.iter().map(|(name, value)| (name.clone(), to_value(value))).collect();
+/// A value with this many objects and arrays inside each other; deeper ones are JSON in a text.
+fn to_value(value: &serde_json::Value, levels: usize) -> Value {
+    let kind = match (value, levels.checked_sub(1)) {
+        (serde_json::Value::Null, _) => Kind::NullValue(0),
+        (serde_json::Value::Bool(flag), _) => Kind::BoolValue(*flag),
+        (serde_json::Value::Number(number), _) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
+        (serde_json::Value::String(text), _) => Kind::StringValue(text.clone()),
+        (serde_json::Value::Array(_) | serde_json::Value::Object(_), None) => Kind::StringValue(value.to_string()),
+        (serde_json::Value::Array(items), Some(below)) => {
+            Kind::ListValue(ListValue { values: items.iter().map(|item| to_value(item, below)).collect() })
+        }
+        (serde_json::Value::Object(members), Some(below)) => {
+            let fields = members.iter().map(|(name, value)| (name.clone(), to_value(value, below))).collect();
             Kind::StructValue(Struct { fields })
         }
     };
@@ -151,14 +164,22 @@ fn of_value(value: &Value, depth: usize) -> serde_json::Value {
     }
 }
 
-/// The objects and arrays inside each other that are kept of an error's data.
+/// The values inside each other that are kept of a member of an error's data. Each takes three messages, and a decoder
+/// reads a hundred of them, with the error and the message around it.
 const MAX_DEPTH: usize = 32;
+
+/// The members and elements of an error's data on all levels together, for which a decoder with the default limits has room.
+const MAX_ENTRIES: usize = FrameLimits::MAX_ENTRIES / 2;
 
 #[cfg(test)]
 mod tests {
+    use prost::Message as _;
     use protomcp_types::RawJson;
 
     use super::*;
+    use crate::frame::Decoder;
+    use crate::message::McpMessage;
+    use crate::message::mcp_message::Payload;
     use crate::schemas::Unresolved;
 
     #[test]
@@ -171,6 +192,36 @@ mod tests {
         assert_eq!(Fault::from(fault.to_response()).data["uri"], "a:b");
         assert_eq!(Fault::from(error("[1]")).data["data"], json!([1]));
         assert_eq!(Fault::from(ErrorObject::new(1 << 40, "far")).code, code::INTERNAL_ERROR);
+    }
+
+    /// The client gets the code of an error with any data.
+    #[test]
+    fn data_that_a_decoder_cannot_read_is_text() {
+        let nested = |levels: usize| (0..levels).fold(json!(true), |inner, _| json!({"a": inner}));
+        let members = |count: usize| -> BTreeMap<String, serde_json::Value> {
+            (0..count).map(|number| (number.to_string(), true.into())).collect()
+        };
+        let of = |data: BTreeMap<String, serde_json::Value>| Fault { data, ..Fault::new(-32050, "why") };
+        let with = |value: serde_json::Value| of([("value".to_owned(), value)].into());
+        for (fault, is_kept) in [
+            (with(nested(MAX_DEPTH - 1)), true),
+            (with(nested(MAX_DEPTH)), false),
+            (with(nested(40)), false),
+            (with(vec![true; MAX_ENTRIES - 1].into()), true),
+            (with(vec![true; MAX_ENTRIES].into()), false),
+            (with(vec![true; 70_000].into()), false),
+            (of(members(MAX_ENTRIES)), true),
+            (of(members(70_000)), false),
+        ] {
+            let message = McpMessage { id: 1, payload: Some(Payload::ErrorResponse(fault.to_response())) };
+            let read = Decoder::new(FrameLimits::default()).message(&message.encode_to_vec().into());
+            let Ok(Some(Payload::ErrorResponse(response))) = read.map(|message| message.payload) else {
+                panic!("a client reads it")
+            };
+            let read = Fault::from(response);
+            assert_eq!((read.code, &*read.message, read.data == fault.data), (-32050, "why", is_kept));
+            assert!(json!(read.data).to_string().contains("true"), "nothing is left out");
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) fn to_value(json: &RawJson, max_entries: usize) -> Result<Value, Sche
 }
 
 /// The elements of all arrays and the members of all objects.
-fn entries(json: &Json) -> usize {
+pub(crate) fn entries(json: &Json) -> usize {
     match json {
         Json::Array(items) => items.len() + items.iter().map(entries).sum::<usize>(),
         Json::Object(members) => members.len() + members.values().map(entries).sum::<usize>(),
