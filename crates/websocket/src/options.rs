@@ -44,4 +44,14 @@ impl WebSocketOptions {
         self.write_timeout = timeout;
         self
     }
+
+    /// These options with times that can be used: fields can be set to any.
+    pub(crate) fn bounded(mut self) -> Self {
+        self.ping_interval = self.ping_interval.min(LONGEST);
+        self.write_timeout = self.write_timeout.min(LONGEST);
+        self
+    }
 }
+
+/// Longer times are cut, so that they can be added to any moment.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);

@@ -106,6 +106,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
         max_message: MaxMessage,
         options: WebSocketOptions,
     ) -> (Self, DuplexStream) {
+        let options = options.bounded();
         let (near, far) = duplex(PIECE);
         let (reader, writer) = split(near);
         let (sink, stream) = socket.split();
@@ -285,7 +286,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
                 self.begin_sending();
                 Ok(())
             }
-            Some(Beat::Dead) => Err(WebSocketError::Dead(self.options.ping_interval * self.options.max_missed)),
+            Some(Beat::Dead) => {
+                Err(WebSocketError::Dead(self.options.ping_interval.saturating_mul(self.options.max_missed)))
+            }
         }
     }
 

@@ -53,6 +53,21 @@ async fn messages_with_and_without_prefix_are_answered_in_their_form() {
     assert!(client.outcome().await.is_ok());
 }
 
+/// Pings that are never due, and a peer that may take its time.
+#[tokio::test]
+async fn times_of_any_length_are_usable() {
+    let never = WebSocketOptions::default()
+        .with_ping_interval(Duration::MAX)
+        .with_max_missed(u32::MAX)
+        .with_write_timeout(Duration::MAX);
+    let mut client = Client::with(never, BinaryPeer::default()).await;
+    client.send(initialize().encode_to_vec()).await;
+    let answer = McpMessage::decode(client.message().await).unwrap();
+    assert!(matches!(answer.payload, Some(Payload::InitializeResponse(_))), "{answer:?}");
+    client.socket.close(None).await.unwrap();
+    assert!(client.outcome().await.is_ok());
+}
+
 /// Item 33.
 #[tokio::test]
 async fn two_messages_in_one_are_a_parse_error() {
