@@ -142,6 +142,18 @@ impl ListenerConfig {
         self.max_connections.saturating_add(descriptors::RESERVED).try_into().unwrap_or(u64::MAX)
     }
 
+    /// These limits with times that can be used: fields can be set to any.
+    pub(crate) fn bounded(mut self) -> Self {
+        self.first_request_timeout = self.first_request_timeout.min(LONGEST);
+        self.idle_timeout = self.idle_timeout.min(LONGEST);
+        self.stream_idle_timeout = self.stream_idle_timeout.min(LONGEST);
+        #[cfg(feature = "tls")]
+        {
+            self.handshake_timeout = self.handshake_timeout.min(LONGEST);
+        }
+        self
+    }
+
     /// Keeps the certificate up to date. Never resolves.
     pub(crate) async fn reload_certificate(&self) {
         #[cfg(feature = "tls")]
@@ -151,3 +163,6 @@ impl ListenerConfig {
         std::future::pending::<()>().await;
     }
 }
+
+/// Longer times are cut, so that they can be added to any moment.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);

@@ -32,6 +32,7 @@ pub(crate) struct Connections {
 
 impl Connections {
     pub(crate) fn new(config: ListenerConfig) -> Self {
+        let config = config.bounded();
         let limit = descriptors::limit();
         let connections = descriptors::connections(config.max_connections, limit);
         if connections < config.max_connections {

@@ -113,6 +113,19 @@ async fn unfinished_requests_are_closed_after_the_drain_timeout() {
 }
 
 #[tokio::test]
+async fn times_of_any_length_are_usable() {
+    let config = ListenerConfig::default()
+        .with_first_request_timeout(Duration::MAX)
+        .with_idle_timeout(Duration::MAX)
+        .with_write_timeout(Duration::MAX)
+        .with_drain_timeout(Duration::MAX);
+    let Server { address, stop, task, .. } = start(config).await;
+    get(address).await;
+    stop.cancel();
+    in_time(task).await.expect("the server does not end").unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn several_sockets_are_served_and_share_one_limit() {
     let sockets = [TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap()];
     let addresses = sockets.each_ref().map(|socket| socket.local_addr().unwrap());

@@ -107,6 +107,19 @@ async fn an_idle_stream_is_closed() {
 }
 
 #[tokio::test]
+async fn a_stream_may_be_idle_for_ever() {
+    let config = ListenerConfig::default()
+        .with_first_request_timeout(Duration::MAX)
+        .with_stream_idle_timeout(Duration::MAX)
+        .with_write_timeout(Duration::MAX);
+    let server = start(config, false).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    echo(&mut stream, 1).await;
+    stream.shutdown().await.unwrap();
+    ended(stream).await;
+}
+
+#[tokio::test]
 async fn a_silent_stream_is_not_waited_for() {
     let config = ListenerConfig::default().with_first_request_timeout(Duration::from_millis(20));
     let server = start(config, false).await;
