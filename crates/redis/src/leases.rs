@@ -20,8 +20,8 @@ use crate::session_record::{Decision, Fields, SessionRecord, decide, lease_name}
 /// The most leases: the ones that run, and the ones whose names are remembered.
 const MAX_LEASES: u64 = 4_096;
 
-/// The longest time of a lease: a year.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The longest time of a lease, and of a request: a year. It can be added to any moment.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The time for which the name of a session that was closed stays in use. A request to open it is repeated for less
 /// time, and a copy of it may arrive late.

@@ -9,7 +9,7 @@ use crate::connect_error::ConnectError;
 use crate::connection::Connection;
 use crate::events::{LogLimits, RedisEvents};
 use crate::keys::KeyNames;
-use crate::leases::{RedisLeases, expiry};
+use crate::leases::{LONGEST, RedisLeases, expiry};
 use crate::notices::RedisNotices;
 use crate::seal::{Seal, SealingKeys};
 use crate::task_writes::TaskWrites;
@@ -45,11 +45,11 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the time of each request, 10 ms at least. A request that has no answer then has failed, and may have had
-    /// its effect.
+    /// Sets the time of each request, 10 ms at least and a year at most. A request that has no answer then has failed,
+    /// and may have had its effect.
     #[must_use]
     pub fn with_time_limit(mut self, time: Duration) -> Self {
-        self.time_limit = time.max(Duration::from_millis(10));
+        self.time_limit = time.clamp(Duration::from_millis(10), LONGEST);
         self
     }
 

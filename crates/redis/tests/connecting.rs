@@ -82,3 +82,12 @@ async fn a_user_without_rights_is_named() {
     let ConnectError::Unusable { reason, .. } = &error else { panic!("{error}") };
     assert!(reason.contains("NOPERM"), "{error}");
 }
+
+#[tokio::test]
+async fn times_of_any_length_are_usable() {
+    let server = RedisServer::start(&[]);
+    let options = StoreOptions::default().with_time_limit(Duration::MAX).with_keep(Duration::MAX);
+    let connected = in_time(RedisStores::connect_with(&server.url(), keys("secret"), options)).await;
+    let stores = connected.expect("it has a time").expect("the server answers");
+    in_time(stores.health()).await.expect("it has a time").expect("the server answers");
+}
