@@ -177,7 +177,7 @@ impl BinarySession {
             }
         };
         let known = grant.or(self.grant.as_ref()).map(|grant| grant.known.clone());
-        let deadline = now + timeout;
+        let deadline = now + timeout.min(SessionLimits::LONGEST);
         self.in_flight.insert(id, Entry { kind, started: now, deadline, timeout, known, reached: None });
         Some(BinaryInbound::Request(BinaryRequest { id, call }))
     }
@@ -239,7 +239,7 @@ impl BinarySession {
     /// The client sends nothing more. Requests in flight have [`SessionLimits::drain_timeout`].
     pub fn close_input(&mut self, now: Instant) {
         if self.state == State::Open {
-            self.state = State::Draining(now + self.config.limits.drain_timeout);
+            self.state = State::Draining(now + self.config.limits.drain_timeout.min(SessionLimits::LONGEST));
             self.settle();
         }
     }

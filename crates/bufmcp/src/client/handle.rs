@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::client::config::BinaryClientConfig;
 use crate::client::driver::{Command, Driver, NewRequest, OnReport};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
-use crate::client::session::{BinaryServerView, own_caller};
+use crate::client::session::{BinaryServerView, LONGEST, own_caller};
 use crate::client::status::{Changed, Status};
 use crate::message::mcp_message::Payload;
 use crate::message::tool::SchemaSource;
@@ -161,7 +161,8 @@ impl BinaryClient {
         timeout: Option<Duration>,
         on_report: Option<OnReport>,
     ) -> Result<CallToolResponse, BinaryCallError> {
-        let timeout = timeout.unwrap_or(self.conversation.timeout);
+        // A server reads the milliseconds as 64 bits.
+        let timeout = timeout.unwrap_or(self.conversation.timeout).min(LONGEST);
         request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
         // The server's own answer to a late tool says more than silence.
         let patience = timeout.saturating_add(MARGIN);

@@ -107,7 +107,7 @@ impl BinaryClientSession {
     pub fn new(config: BinaryClientConfig, now: Instant) -> Self {
         let version = config.versions.newest().clone();
         let mut session = Self {
-            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout },
+            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout.min(LONGEST) },
             numbering: config.numbering.unwrap_or_default(),
             lanes: Lanes::new(config.max_waiting),
             config,
@@ -426,4 +426,4 @@ const FIRST: u64 = 1;
 const MAX_GARBAGE: u32 = 2;
 
 /// Longer timeouts are cut: they have to be added to a moment. Ten years.
-const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);

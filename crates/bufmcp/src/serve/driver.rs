@@ -29,6 +29,7 @@ use crate::serve::running::{Answered, Running};
 use crate::serve::shared::Shared;
 use crate::serve::turn::{TURN, spend};
 use crate::session::BinarySession;
+use crate::session::config::SessionLimits;
 use crate::session::inbound::{BinaryInbound, BinaryRequest};
 use crate::session::token_verifier::{Grant, Verifying};
 use crate::stream::{BATCH, Incoming, Outgoing, now, until};
@@ -417,7 +418,7 @@ impl<S: Service> Driver<S> {
         self.outgoing.fill(|| self.session.poll_transmit());
         self.running.dropped.add(now, self.session.take_dropped_reports());
         if self.session.is_closed() && !self.outgoing.is_done() && self.stalled_at.is_none() {
-            self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
+            self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout.min(SessionLimits::LONGEST));
         }
     }
 }

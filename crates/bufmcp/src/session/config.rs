@@ -152,6 +152,11 @@ pub struct SessionLimits {
     pub max_garbage: u32,
 }
 
+impl SessionLimits {
+    /// Longer times are cut: they have to be added to a moment. Ten years.
+    pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+}
+
 impl Default for SessionLimits {
     fn default() -> Self {
         Self {

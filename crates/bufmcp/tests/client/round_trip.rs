@@ -11,6 +11,7 @@ use protomcp_bufmcp::{
 };
 use protomcp_client::{Client, ClientSession};
 use protomcp_server::{Context, Handler, Router, Server, ServerInfo};
+use protomcp_testing::in_time;
 use protomcp_transport::memory;
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, ErrorObject, GetPrompt,
@@ -233,6 +234,28 @@ async fn a_late_tool_is_told_by_the_server() {
     let given_up = tokio::time::timeout(Duration::from_millis(50), client.call_tool(call("t02"), None)).await;
     assert!(given_up.is_err());
     client.call_tool(call("echo"), None).await.unwrap();
+}
+
+#[tokio::test]
+async fn times_of_any_length_are_usable() {
+    let server = server().configure(|config| {
+        config.limits.call_timeout = Duration::MAX;
+        config.limits.max_call_timeout = Duration::MAX;
+        config.limits.request_timeout = Duration::MAX;
+        config.limits.drain_timeout = Duration::MAX;
+    });
+    let (ours, theirs) = duplex(4096);
+    let ((reader, writer), (server_reader, server_writer)) = (split(ours), split(theirs));
+    let serving =
+        tokio::spawn(async move { server.serve(server_reader, server_writer, BinaryPeer::default()).await.is_ok() });
+    let config = BinaryClientConfig { open_timeout: Duration::MAX, timeout: Duration::MAX, ..config() };
+    let client = BinaryClient::connect(reader, writer, config).await.unwrap();
+    assert_eq!(client.all_tools().await.unwrap().len(), 61);
+    for timeout in [None, Some(Duration::MAX)] {
+        client.call_tool(call("echo"), timeout).await.unwrap();
+    }
+    drop(client);
+    assert!(in_time(serving).await.expect("the server ends").expect("the server does not panic"));
 }
 
 #[tokio::test]
