@@ -184,7 +184,7 @@ where
     pub(super) fn request(&self, body: Bytes, timeout: Option<Duration>) -> Request<Bytes> {
         let mut request = Request::new(body);
         if let Some(timeout) = timeout {
-            request.set_timeout(timeout);
+            request.set_timeout(timeout.min(LONGEST));
         }
         self.authorize(request.metadata_mut());
         request
@@ -293,6 +293,9 @@ const AGAIN: Duration = Duration::from_secs(30);
 
 /// The time by which the answer of the server may be later than the deadline.
 const MARGIN: Duration = Duration::from_secs(1);
+
+/// Longer times of a call are cut: `grpc-timeout` has eight digits. Ten years.
+const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
 /// The time for another connection.
 pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(30);

@@ -275,6 +275,13 @@ async fn a_server_without_streams_is_asked_for_reports_once() {
     conversation.end().await;
 }
 
+#[test]
+fn a_call_may_have_any_time() {
+    let carrier = carrier(Arc::new(TcpServer::new("localhost:1")), Uri::from_static("http://localhost:1/"));
+    let request = carrier.request(Bytes::new(), Some(Duration::MAX));
+    assert!(request.metadata().contains_key("grpc-timeout"));
+}
+
 /// Each `Listen` of this server ends after its first notice.
 #[tokio::test]
 async fn a_subscription_is_made_again_and_counts_as_changed() {
