@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, StatusCode};
 use protomcp_transport::NoAnswer;
 use protomcp_types::RequestId;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::conversation::{Conversation, Session, Speaks};
 use crate::limits::Limits;
@@ -16,7 +16,13 @@ use crate::listening;
 use crate::request;
 
 /// The pauses between the attempts to send a message that the server does not take for now.
-const PAUSES: &[Duration] = &[Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3)];
+const PAUSES: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(3)];
+
+/// The pauses of all messages but `notifications/initialized`: the end of the session may wait for them.
+const FEW: usize = 2;
+
+/// The time after the first attempt in which others begin.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The slowest upload that a message has time for, in bytes a second.
 const SLOWEST_UPLOAD: usize = 16 * 1024;
@@ -40,6 +46,8 @@ pub(crate) enum Control {
 pub(crate) struct Posted {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<Bytes>,
+    /// A server that gets it twice acts on it once.
+    pub(crate) is_idempotent: bool,
 }
 
 /// Sends these messages.
@@ -48,12 +56,12 @@ pub(crate) async fn run(conversation: Arc<Conversation>, mut queue: mpsc::Receiv
     while let Some(step) = queue.recv().await {
         match step {
             Control::Send(posted) => {
-                posts.send(posted).await;
+                posts.send(posted, FEW).await;
             }
             Control::Initialized(posted, session) => {
                 // The server has just replied to `initialize`.
                 posts.is_failing = false;
-                let is_accepted = posts.send(posted).await;
+                let is_accepted = posts.send(posted, PAUSES.len()).await;
                 let Some(session) = session else { continue };
                 if is_accepted && matches!(conversation.speaks(), Speaks::Streamable) {
                     conversation.spawn(listening::run(Arc::clone(&conversation), session));
@@ -80,9 +88,9 @@ struct Posts<'a> {
 
 impl Posts<'_> {
     /// Sends a message, and again if the server does not take it for now. `true`: the server has accepted it.
-    async fn send(&mut self, posted: Posted) -> bool {
-        let conversation = self.conversation;
-        let mut pauses = PAUSES.iter().take(if self.is_failing { 0 } else { PAUSES.len() });
+    async fn send(&mut self, posted: Posted, pauses: usize) -> bool {
+        let (conversation, began) = (self.conversation, Instant::now());
+        let mut pauses = PAUSES.iter().take(if self.is_failing { 0 } else { pauses });
         let length: usize = posted.body.iter().map(Bytes::len).sum();
         loop {
             let Some(target) = conversation.post_target() else {
@@ -98,11 +106,14 @@ impl Posts<'_> {
                     self.is_failing = false;
                     return true;
                 }
-                Ok(response) => is_passing(response.status()),
+                Ok(response) => may_pass(response.status(), posted.is_idempotent),
                 // Without a status only a message that no server can have taken.
                 Err(failure) => failure.reason == NoAnswer::NotSent,
             };
-            if may_pass && let Some(pause) = pauses.next() {
+            if may_pass
+                && began.elapsed() < PATIENCE
+                && let Some(pause) = pauses.next()
+            {
                 drop(reply);
                 tracing::debug!(?pause, "the server does not take a message for now");
                 sleep(*pause).await;
@@ -121,15 +132,13 @@ impl Posts<'_> {
     }
 }
 
-/// True for the status of a server, or of a proxy before it, that may take the same message soon.
-fn is_passing(status: StatusCode) -> bool {
-    let passing = [
-        StatusCode::TOO_MANY_REQUESTS,
-        StatusCode::BAD_GATEWAY,
-        StatusCode::SERVICE_UNAVAILABLE,
-        StatusCode::GATEWAY_TIMEOUT,
-    ];
-    passing.contains(&status)
+/// True for the status of a server that has not taken a message and may take it soon, or of a proxy that does not know.
+fn may_pass(status: StatusCode, is_idempotent: bool) -> bool {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => true,
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => is_idempotent,
+        _ => false,
+    }
 }
 
 /// The time until the head of the response to a message of this length: it includes the upload.
@@ -143,7 +152,7 @@ async fn cancel(posts: &mut Posts<'_>, posted: Posted, id: &RequestId) {
     let conversation = posts.conversation;
     let is_sent = conversation.pending.find(id).is_none_or(|request| request.taken.is_cancelled());
     if is_sent {
-        posts.send(posted).await;
+        posts.send(posted, FEW).await;
     }
     if let Some(request) = conversation.pending.claim(id) {
         request.ended.cancel();
@@ -174,6 +183,14 @@ async fn end(conversation: &Conversation, session: Option<Arc<Session>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_that_does_not_know_repeats_no_effect() {
+        for (status, expected) in [(429, [true; 2]), (502, [false, true]), (503, [true; 2]), (500, [false; 2])] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!([may_pass(status, false), may_pass(status, true)], expected, "{status}");
+        }
+    }
 
     #[test]
     fn a_long_message_has_time_for_its_upload() {

@@ -119,10 +119,9 @@ impl Conversation {
         Outgoing { method, target, headers, body, taken: None, turn: None, deadline: self.limits.head_timeout }
     }
 
-    /// The GET that opens a stream or resumes it. Some servers send the head of the response with its first event.
+    /// The GET that opens a stream or resumes it.
     pub(crate) fn stream_get(&self, session: &SessionFields, last_event: Option<&HeaderValue>) -> Outgoing {
-        let outgoing = self.outgoing(Method::GET, request::stream_get(session, last_event), Vec::new());
-        Outgoing { deadline: self.limits.answer_timeout, ..outgoing }
+        self.outgoing(Method::GET, request::stream_get(session, last_event), Vec::new())
     }
 
     /// The address of POSTs; `None` if the server speaks the old transport and its connection is lost.

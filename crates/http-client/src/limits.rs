@@ -25,10 +25,11 @@ pub struct Limits {
     pub connect_timeout: Duration,
     /// The time until the head of the response to a request, and from there to the first byte of a JSON body. Default
     /// 10 minutes: a server that replies with JSON sends the head with the answer. The caller's deadline is usually
-    /// shorter. A GET that opens a stream has this time, too: some servers send the head with the first event.
+    /// shorter. The GET for messages that belong to no request has this time, too: some servers send the head with the
+    /// first event.
     pub answer_timeout: Duration,
-    /// The time until the head of any other response: to a notification, to an answer, to the first GET to a server of
-    /// HTTP+SSE. Default 30 s. A notification or an answer has a second more for each 16 KiB, up to `answer_timeout`.
+    /// The time until the head of any other response: to a notification, to an answer, to a GET that resumes a response.
+    /// Default 30 s. A notification or an answer has a second more for each 16 KiB, up to `answer_timeout`.
     pub head_timeout: Duration,
     /// The time from the first byte of a JSON body, or of an event, to its last. Default 2 minutes.
     pub message_timeout: Duration,

@@ -8,6 +8,7 @@ use protomcp_session::Extensions;
 use tokio::time::{Instant, sleep};
 
 use crate::conversation::{Conversation, Session};
+use crate::http_client::Outgoing;
 use crate::reply::random;
 use crate::response::{Resumed, may_mean_lost_session};
 use crate::response_body::{BodyError, EventStream};
@@ -41,7 +42,10 @@ async fn listen(conversation: &Conversation, session: &Session) {
     let mut was_open = false;
     loop {
         let asked = Instant::now();
-        let reply = conversation.client.send(conversation.stream_get(&session.fields, resumption.position())).await;
+        // Some servers send the head of the response with its first event.
+        let deadline = conversation.limits.answer_timeout;
+        let get = Outgoing { deadline, ..conversation.stream_get(&session.fields, resumption.position()) };
+        let reply = conversation.client.send(get).await;
         session.ready.cancel();
         match reply {
             Ok(response) => {
@@ -71,15 +75,10 @@ async fn listen(conversation: &Conversation, session: &Session) {
             }
             Err(failure) => tracing::debug!("cannot listen to the server: {}", failure.text),
         }
-        match resumption.ended(random()) {
-            Step::Open { after, .. } => {
-                tracing::debug!(?after, "listening again after a while");
-                sleep(after).await;
-            }
-            Step::GiveUp(why) => {
-                return tracing::warn!("listening for messages that belong to no request has ended: {why}");
-            }
-        }
+        // It is never given up.
+        let Step::Open { after, .. } = resumption.ended(random()) else { return };
+        tracing::debug!(?after, "listening again after a while");
+        sleep(after).await;
     }
 }
 
@@ -100,7 +99,8 @@ async fn read(conversation: &Conversation, resumption: &mut Resumption, mut even
             // The same event would come again.
             Err(error @ BodyError::TooLong(_)) => {
                 tracing::warn!("an event that belongs to no request is lost: {error}");
-                return resumption.forget_position();
+                resumption.forget_position();
+                return resumption.slow_down();
             }
         }
     }

@@ -75,6 +75,11 @@ impl Reconnect {
         }
     }
 
+    /// No attempt is left at the usual pace.
+    pub(crate) fn slow_down(&mut self) {
+        self.used = self.pace.attempts;
+    }
+
     /// The delay before the next attempt; `None` if none is left. `random` spreads the attempts of many clients by up
     /// to a quarter; the first delay that a server asks for is kept exactly.
     pub(crate) fn next_delay(&mut self, random: u32) -> Option<Duration> {

@@ -114,14 +114,9 @@ async fn resume(
             Step::GiveUp(why) => return Err(Failure::incomplete(format!("{cause}; {why}"))),
         };
         sleep(after).await;
-        let asked = Instant::now();
         cause = match conversation.client.send(conversation.stream_get(fields, position.as_ref())).await {
             Ok(response) => match Resumed::of(response.status(), response.headers()) {
-                Resumed::Continues => {
-                    // A server that sends the head with the first event has the stream open before.
-                    resumption.stayed_open(asked.elapsed());
-                    return Ok(EventStream::new(response.into_body(), &conversation.limits));
-                }
+                Resumed::Continues => return Ok(EventStream::new(response.into_body(), &conversation.limits)),
                 Resumed::Later => format!("the server replies with {} to the resumption", response.status()),
                 Resumed::Never => {
                     let why = format!("{cause}; the server replies with {} to the resumption", response.status());

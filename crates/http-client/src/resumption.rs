@@ -72,6 +72,11 @@ impl Resumption {
         self.position = None;
     }
 
+    /// The next attempt has the longest delay: the server would send too much again.
+    pub(crate) fn slow_down(&mut self) {
+        self.reconnect.slow_down();
+    }
+
     pub(crate) fn position(&self) -> Option<&HeaderValue> {
         self.position.as_ref()
     }

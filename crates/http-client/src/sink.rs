@@ -110,7 +110,8 @@ impl HttpSink {
             Ok(headers) => headers,
             Err(why) => return tracing::warn!("a notification is not sent: {why}"),
         };
-        let posted = Posted { headers, body: request::body(&notification.into()) };
+        let is_idempotent = is_initialized || cancelled.is_some();
+        let posted = Posted { headers, body: request::body(&notification.into()), is_idempotent };
         let control = match cancelled {
             Some(id) => Control::Cancelled(posted, id),
             None if is_initialized => {
@@ -125,7 +126,8 @@ impl HttpSink {
     /// The fields of a message that is neither a request nor a notification.
     fn posted(&self, body: Vec<bytes::Bytes>) -> Posted {
         let fields = self.conversation.session().map(|session| session.fields.clone()).unwrap_or_default();
-        Posted { headers: request::session_post(&fields), body }
+        // An answer to a question has its id.
+        Posted { headers: request::session_post(&fields), body, is_idempotent: true }
     }
 
     /// Begins the requests that were not handed over. They do not wait for messages that expect no answer.
