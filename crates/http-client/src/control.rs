@@ -1,5 +1,6 @@
 //! The messages that expect no answer, in order: each is sent when the server has replied to the one before.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub(crate) enum Control {
 /// A message, serialized.
 #[derive(Debug)]
 pub(crate) struct Posted {
+    /// Of a notification.
+    pub(crate) method: Option<Cow<'static, str>>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<Bytes>,
     /// A server that gets it twice acts on it once.
@@ -94,7 +97,7 @@ impl Posts<'_> {
         let length: usize = posted.body.iter().map(Bytes::len).sum();
         loop {
             let Some(target) = conversation.post_target() else {
-                tracing::warn!("a message is not sent: the connection to the server is lost");
+                tracing::warn!(method = posted.method.as_deref(), "a message is not sent: the connection to the server is lost");
                 return false;
             };
             let mut outgoing = conversation.outgoing(Method::POST, posted.headers.clone(), posted.body.clone());
@@ -119,12 +122,13 @@ impl Posts<'_> {
                 sleep(*pause).await;
                 continue;
             }
+            let method = posted.method.as_deref();
             match reply {
                 Ok(response) => {
                     let status = response.status();
-                    tracing::warn!("the server does not accept a message that needs no answer: {status}");
+                    tracing::warn!(method, "the server does not accept a message that needs no answer: {status}");
                 }
-                Err(failure) => tracing::warn!("a message that needs no answer was not sent: {}", failure.text),
+                Err(failure) => tracing::warn!(method, "a message that needs no answer was not sent: {}", failure.text),
             }
             self.is_failing = may_pass;
             return false;

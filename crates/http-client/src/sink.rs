@@ -111,7 +111,8 @@ impl HttpSink {
             Err(why) => return tracing::warn!("a notification is not sent: {why}"),
         };
         let is_idempotent = is_initialized || cancelled.is_some();
-        let posted = Posted { headers, body: request::body(&notification.into()), is_idempotent };
+        let method = Some(notification.method.clone());
+        let posted = Posted { method, headers, body: request::body(&notification.into()), is_idempotent };
         let control = match cancelled {
             Some(id) => Control::Cancelled(posted, id),
             None if is_initialized => {
@@ -127,7 +128,7 @@ impl HttpSink {
     fn posted(&self, body: Vec<bytes::Bytes>) -> Posted {
         let fields = self.conversation.session().map(|session| session.fields.clone()).unwrap_or_default();
         // An answer to a question has its id.
-        Posted { headers: request::session_post(&fields), body, is_idempotent: true }
+        Posted { method: None, headers: request::session_post(&fields), body, is_idempotent: true }
     }
 
     /// Begins the requests that were not handed over. They do not wait for messages that expect no answer.
