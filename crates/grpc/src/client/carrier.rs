@@ -237,7 +237,9 @@ async fn write(writer: &mut WriteHalf<DuplexStream>, messages: Vec<RawMessage>, 
         if message.id == LISTENER {
             let was_deaf = std::mem::replace(is_deaf, message.payload == numbers::ERROR_RESPONSE);
             if *is_deaf && !was_deaf {
-                tracing::warn!("a server over gRPC no longer says what changes; its conversation ends after its calls");
+                tracing::warn!(
+                    "a server over gRPC no longer says what changes; its conversation ends with its calls, or hears again"
+                );
             }
             continue;
         }
