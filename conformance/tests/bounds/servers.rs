@@ -42,7 +42,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ),
     (
         "pages of a list",
-        "{crates/client/src/pages.rs MAX_PAGES count}, with cursors of {crates/client/src/pages.rs MAX_CURSOR bytes}",
+        "{crates/session/src/cursors.rs MAX_PAGES count}, with cursors of {crates/session/src/cursors.rs MAX_CURSOR bytes}",
         "",
     ),
     (
@@ -121,7 +121,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ),
     (
         "a list of a server",
-        "{crates/gateway/src/limits.rs MAX_LIST_BYTES bytes}, {crates/gateway/src/limits.rs MAX_PAGES count} pages",
+        "{crates/gateway/src/limits.rs MAX_LIST_BYTES bytes}, {crates/session/src/cursors.rs MAX_PAGES count} pages",
         "",
     ),
     (

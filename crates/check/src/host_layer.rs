@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use protomcp_client::{Cursors, NextPage};
 use protomcp_server::{Context, Layer, Server, ServerRequest, ServerResult, Service};
 use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, array, code};
 
 use crate::adapt::Adaptation;
 use crate::hosts::HostSelection;
-
-/// The most pages that are read to find a name.
-const MAX_PAGES: usize = 1000;
 
 /// Adapts the definitions of tools to hosts, and maps the names of calls back. Tools can also be called by their own names.
 #[derive(Debug, Clone)]
@@ -104,8 +102,8 @@ impl<S: Service> ForHosts<S> {
 
     /// Reads the whole list, so that all names are known.
     async fn learn(&self, context: &Context) {
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
+        let (mut cursor, mut cursors) = (None, Cursors::default());
+        loop {
             let list = ServerRequest::ListTools(ListTools { cursor: cursor.take(), meta: None });
             let Ok(page) = self.inner.call(list, context.clone()).await else { return };
             let next = match &page {
@@ -117,9 +115,9 @@ impl<S: Service> ForHosts<S> {
                 _ => None,
             };
             let _adapted = self.adapted(page);
-            match next {
-                Some(next) => cursor = Some(next),
-                None => return,
+            match cursors.next(next) {
+                Ok(NextPage::At(next)) => cursor = Some(next),
+                _ => return,
             }
         }
     }

@@ -29,11 +29,11 @@ pub use client::Client;
 pub use command_transport::{CommandTransport, Running, SpawnedError};
 pub use erased_service::LayeredService;
 pub use handlers::{ListChanged, LogMessage};
-pub use pages::{MAX_PAGES, Page};
+pub use pages::Page;
 #[doc(no_inline)]
 pub use protomcp_session::{
-    ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerQuestion, ServerRequest,
-    ServerView, TaskNotice,
+    ClientLimits, CloseReason, Cursors, EndlessList, MAX_PAGES, Mode, NextPage, NoAnswer, OpenError, Pings,
+    RequestError, ServerQuestion, ServerRequest, ServerView, TaskNotice,
 };
 #[cfg(feature = "command")]
 #[doc(no_inline)]

@@ -47,6 +47,3 @@ pub(crate) const MAX_LIST_BYTES: usize = 64 << 20;
 
 /// The bytes of all lists that are kept between requests, in all sessions. Without room they are asked for again.
 pub(crate) const MAX_KEPT_BYTES: usize = 256 << 20;
-
-/// The pages of one list of one server.
-pub(crate) const MAX_PAGES: usize = 1000;

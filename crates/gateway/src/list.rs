@@ -1,9 +1,9 @@
 //! The four lists: fetched from each server page by page, merged under the names of the gateway.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use protomcp_client::{ClientSession, RequestError};
+use protomcp_client::{ClientSession, Cursors, NextPage, RequestError};
 use protomcp_schema::Pages;
 use protomcp_server::{ServerRequest, ServerResult};
 use protomcp_types::{
@@ -12,7 +12,7 @@ use protomcp_types::{
 };
 
 use crate::interner::Weigh;
-use crate::limits::{GatewayLimits, MAX_LIST_BYTES, MAX_PAGES};
+use crate::limits::{GatewayLimits, MAX_LIST_BYTES};
 use crate::upstream::Upstream;
 
 /// A list of MCP.
@@ -179,9 +179,9 @@ pub(crate) async fn fetch(
     limits: &GatewayLimits,
 ) -> Result<ServerList, RequestError> {
     let (mut elements, mut bytes, mut left_out) = (Vec::new(), 0, 0_usize);
-    let (mut cursors, mut cursor) = (HashSet::new(), None);
+    let (mut cursors, mut cursor) = (Cursors::default(), None);
     loop {
-        let (is_empty_cursor, before) = (cursor.as_deref() == Some(""), elements.len());
+        let before = elements.len();
         let request = session.forward(kind.request(cursor.take())).timeout(limits.list_timeout);
         let raw = request.total_timeout(limits.list_timeout).raw().await?;
         bytes += raw.len();
@@ -196,22 +196,19 @@ pub(crate) async fn fetch(
             }
         }
         let next = page.take("nextCursor").and_then(|next| next.to::<Option<String>>().ok().flatten());
-        // The server means the end with an empty cursor, and has begun again. For other servers it is a cursor like any.
-        let has_begun_again = is_empty_cursor && next.as_ref().is_some_and(|next| cursors.contains(next));
-        if has_begun_again {
-            elements.truncate(before);
-        }
-        match next.filter(|_| !has_begun_again) {
-            None => {
-                if left_out > 0 {
-                    tracing::warn!(?kind, left_out, "left elements that cannot be read out of a list");
-                }
-                return Ok(ServerList::new(kind, elements));
+        match cursors.next(next).map_err(|error| invalid(&error))? {
+            NextPage::At(_) if bytes > MAX_LIST_BYTES => return Err(invalid(&"the list is too long")),
+            NextPage::At(next) => {
+                cursor = Some(next);
+                continue;
             }
-            Some(_) if bytes > MAX_LIST_BYTES => return Err(invalid(&"the list is too long")),
-            Some(next) if cursors.len() + 1 < MAX_PAGES && cursors.insert(next.clone()) => cursor = Some(next),
-            Some(_) => return Err(invalid(&"the list does not end")),
+            NextPage::End => {}
+            NextPage::Repeated => elements.truncate(before),
         }
+        if left_out > 0 {
+            tracing::warn!(?kind, left_out, "left elements that cannot be read out of a list");
+        }
+        return Ok(ServerList::new(kind, elements));
     }
 }
 

@@ -97,7 +97,10 @@ impl Posts<'_> {
         let length: usize = posted.body.iter().map(Bytes::len).sum();
         loop {
             let Some(target) = conversation.post_target() else {
-                tracing::warn!(method = posted.method.as_deref(), "a message is not sent: the connection to the server is lost");
+                tracing::warn!(
+                    method = posted.method.as_deref(),
+                    "a message is not sent: the connection to the server is lost"
+                );
                 return false;
             };
             let mut outgoing = conversation.outgoing(Method::POST, posted.headers.clone(), posted.body.clone());

@@ -7,6 +7,7 @@ mod caller_identity;
 mod canonical;
 mod client;
 mod client_info;
+mod cursors;
 mod expected;
 mod extensions;
 mod info;
@@ -41,6 +42,7 @@ pub use client::{
     OutgoingCall, Pings, RequestError, RequestFacts, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,
 };
 pub use client_info::{ClientInfo, SessionView};
+pub use cursors::{Cursors, EndlessList, MAX_PAGES, NextPage};
 pub use extensions::Extensions;
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};

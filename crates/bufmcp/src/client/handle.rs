@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
-use protomcp_session::CallerKey;
+use protomcp_session::{CallerKey, MAX_PAGES};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::config::BinaryClientConfig;
 use crate::client::driver::{Command, Driver, NewRequest, OnReport};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
-use crate::client::session::{BinaryServerView, LONGEST, own_caller};
+use crate::client::session::{BinaryServerView, own_caller};
 use crate::client::status::{Changed, Status};
 use crate::message::mcp_message::Payload;
 use crate::message::tool::SchemaSource;
@@ -22,6 +22,7 @@ use crate::message::{
     ListToolsResponse, ReadResourceRequest, ReadResourceResponse, Resource, Tool,
 };
 use crate::report::CallReport;
+use crate::session::config::SessionLimits;
 
 /// A conversation with a server of proto-mcp. Cloning is cheap; the conversation ends with the last clone.
 #[derive(Clone)]
@@ -162,7 +163,7 @@ impl BinaryClient {
         on_report: Option<OnReport>,
     ) -> Result<CallToolResponse, BinaryCallError> {
         // A server reads the milliseconds as 64 bits.
-        let timeout = timeout.unwrap_or(self.conversation.timeout).min(LONGEST);
+        let timeout = timeout.unwrap_or(self.conversation.timeout).min(SessionLimits::LONGEST);
         request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
         // The server's own answer to a late tool says more than silence.
         let patience = timeout.saturating_add(MARGIN);
@@ -360,9 +361,6 @@ pub(super) fn mismatch() -> BinaryCallError {
 fn endless() -> BinaryCallError {
     BinaryCallError::InvalidAnswer(format!("the list has more than {MAX_PAGES} pages"))
 }
-
-/// The most pages of one list.
-const MAX_PAGES: usize = 1000;
 
 /// The most bytes of one list, as it is encoded.
 const MAX_LIST_BYTES: usize = 64 << 20;

@@ -23,6 +23,7 @@ use crate::message::{
 use crate::payload::{LIST_CHANGED, RESOURCE_UPDATED, STREAMING};
 use crate::reference::Numbering;
 use crate::report::CallReport;
+use crate::session::config::SessionLimits;
 use crate::version::Version;
 use protomcp_fair::Owner;
 use protomcp_session::{CallerKey, Conversation};
@@ -107,7 +108,10 @@ impl BinaryClientSession {
     pub fn new(config: BinaryClientConfig, now: Instant) -> Self {
         let version = config.versions.newest().clone();
         let mut session = Self {
-            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout.min(LONGEST) },
+            phase: Phase::Opening {
+                version: version.clone(),
+                until: now + config.open_timeout.min(SessionLimits::LONGEST),
+            },
             numbering: config.numbering.unwrap_or_default(),
             lanes: Lanes::new(config.max_waiting),
             config,
@@ -138,7 +142,7 @@ impl BinaryClientSession {
             (_, Some(answer)) => match self.lanes.add(id, Lane::of(answer), caller) {
                 Added::Full => Some(BinaryCallError::TooMany),
                 added => {
-                    let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
+                    let timeout = timeout.unwrap_or(self.config.timeout).min(SessionLimits::LONGEST);
                     let deadline = now + timeout;
                     self.deadlines.insert((deadline, id));
                     self.calls.insert(id, Call { request: Some(request), answer, deadline, timeout, reached: None });
@@ -424,6 +428,3 @@ const FIRST: u64 = 1;
 
 /// Frames in a row that are not messages; one more ends the conversation.
 const MAX_GARBAGE: u32 = 2;
-
-/// Longer timeouts are cut: they have to be added to a moment. Ten years.
-pub(super) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);

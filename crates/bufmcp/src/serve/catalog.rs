@@ -1,7 +1,9 @@
 //! The lists of the MCP server, as one conversation sees them.
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protomcp_session::{Cursors, NextPage};
 use protomcp_types::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, Prompt, RawJson, Resource, ResourceTemplate, Tool,
 };
@@ -66,23 +68,25 @@ impl Catalog {
     pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
         let changes = self.lock().changes;
         let (mut all, mut bytes, mut request) = (Vec::new(), 0, ListTools::default());
-        for _ in 0..MAX_PAGES {
+        let mut cursors = Cursors::default();
+        loop {
             let Outcome { result: page, reservation: _reservation } = mcp.request::<ListTools>(request.clone()).await?;
             bytes += page.tools.len();
+            let next = cursors.next(page.next_cursor).map_err(unreadable)?;
             let elements = mcp.worker.run(page.tools.len(), move || elements::<Tool>(&page.tools)).await?;
-            all.extend(elements.into_iter().map(Arc::new));
-            check_size(all.len())?;
-            request.cursor = page.next_cursor;
-            if request.cursor.is_none() {
-                let tools = mcp.worker.run(bytes, move || Arc::new(Tools::of(all))).await;
-                let mut known = self.lock();
-                if known.changes == changes {
-                    known.tools = Some(Arc::clone(&tools));
-                }
-                return Ok(tools);
+            if next != NextPage::Repeated {
+                all.extend(elements.into_iter().map(Arc::new));
+                check_size(all.len())?;
             }
+            let NextPage::At(cursor) = next else { break };
+            request.cursor = Some(cursor);
         }
-        Err(endless())
+        let tools = mcp.worker.run(bytes, move || Arc::new(Tools::of(all))).await;
+        let mut known = self.lock();
+        if known.changes == changes {
+            known.tools = Some(Arc::clone(&tools));
+        }
+        Ok(tools)
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -132,26 +136,27 @@ lists! {
 
 /// Asks for all entries of a list, in the order of their keys.
 pub(super) async fn all<M: ListMethod>(mcp: &Mcp) -> Result<Vec<M::Entry>, Fault> {
-    let (mut all, mut cursor) = (Vec::new(), None);
-    for _ in 0..MAX_PAGES {
+    let (mut all, mut cursor, mut cursors) = (Vec::new(), None, Cursors::default());
+    loop {
         let Outcome { result, reservation: _reservation } = mcp.request::<M>(M::page_at(cursor)).await?;
         let (list, next) = M::entries(result);
-        all.extend(mcp.worker.run(list.len(), move || elements::<M::Entry>(&list)).await?);
-        check_size(all.len())?;
-        cursor = next;
-        if cursor.is_none() {
-            all.sort_by(|one, other| M::key(one).cmp(M::key(other)));
-            all.dedup_by(|one, other| M::key(one) == M::key(other));
-            return Ok(all);
+        let next = cursors.next(next).map_err(unreadable)?;
+        let entries = mcp.worker.run(list.len(), move || elements::<M::Entry>(&list)).await?;
+        if next != NextPage::Repeated {
+            all.extend(entries);
+            check_size(all.len())?;
         }
+        let NextPage::At(next) = next else { break };
+        cursor = Some(next);
     }
-    Err(endless())
+    all.sort_by(|one, other| M::key(one).cmp(M::key(other)));
+    all.dedup_by(|one, other| M::key(one) == M::key(other));
+    Ok(all)
 }
 
 /// The elements of a page. Those that cannot be read are left out, with a warning.
 fn elements<T: DeserializeOwned>(list: &RawJson) -> Result<Vec<T>, Fault> {
-    let malformed = |error| Fault::new(code::INTERNAL_ERROR, format!("the server's list is malformed: {error}"));
-    let all: Vec<RawJson> = list.to().map_err(malformed)?;
+    let all: Vec<RawJson> = list.to().map_err(unreadable)?;
     let (mut elements, mut first_error) = (Vec::with_capacity(all.len()), None);
     for element in &all {
         match element.to() {
@@ -172,12 +177,9 @@ fn check_size(entries: usize) -> Result<(), Fault> {
     if entries > MAX_ENTRIES { Err(Fault::new(code::INTERNAL_ERROR, "the server's list is too long")) } else { Ok(()) }
 }
 
-fn endless() -> Fault {
-    Fault::new(code::INTERNAL_ERROR, "the server's list has too many pages")
+fn unreadable(error: impl Display) -> Fault {
+    Fault::new(code::INTERNAL_ERROR, format!("the server's list cannot be read: {error}"))
 }
-
-/// The most pages of one list.
-const MAX_PAGES: usize = 1000;
 
 /// The most entries of one list.
 const MAX_ENTRIES: usize = 20_000;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use protomcp_client::{ClientSession, RequestError, ServerRequest};
+use protomcp_client::{ClientSession, Cursors, NextPage, RequestError, ServerRequest};
 use protomcp_types::{JsonObject, Params, RawJson};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -16,9 +16,6 @@ use crate::scenario::roots::filled as filled_roots;
 use crate::scenario::variables::{filled, filled_text};
 use crate::scenario::{Action, Kind, Scenario, Step};
 use crate::trace::{Direction, Trace, TraceEntry};
-
-/// The most pages of a list.
-const MAX_PAGES: usize = 1000;
 
 /// Runs a scenario. `trace` records the session, and `questions` are the questions to its client.
 pub async fn run(
@@ -134,20 +131,23 @@ impl Running<'_> {
     /// All pages of a list, as one.
     async fn list(&self, kind: Kind, time: Duration) -> Result<Answer, String> {
         let (method, member) = words(kind);
-        let (mut all, mut cursor) = (Vec::new(), None::<Value>);
-        for _ in 0..MAX_PAGES {
+        let (mut all, mut cursor, mut cursors) = (Vec::new(), None::<String>, Cursors::default());
+        loop {
             let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
             let mut page = match self.ask(method, params, time).await {
                 Answer::Result(page) => page,
                 failed => return Ok(failed),
             };
-            all.extend(page[member].as_array_mut().map(std::mem::take).unwrap_or_default());
-            cursor = page.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
-            if cursor.is_none() {
-                return Ok(Answer::Result(json!({member: all})));
+            let next =
+                cursors.next(page["nextCursor"].as_str().map(str::to_owned)).map_err(|error| error.to_string())?;
+            if next != NextPage::Repeated {
+                all.extend(page[member].as_array_mut().map(std::mem::take).unwrap_or_default());
+            }
+            match next {
+                NextPage::At(next) => cursor = Some(next),
+                NextPage::End | NextPage::Repeated => return Ok(Answer::Result(json!({member: all}))),
             }
         }
-        Err("the list does not end".into())
     }
 
     /// Waits until every expected notification has arrived.

@@ -295,22 +295,35 @@ fn wrong_calls_are_results_that_say_what_is_right() {
     });
 }
 
-/// Answers every list with the same next cursor.
-struct Endless;
+/// Answers every list with the same tool and this next cursor.
+struct Endless(&'static str);
 
 impl Service for Endless {
     async fn call(&self, _: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
-        Ok(ListToolsResult::new(RawJson::EMPTY_ARRAY).with_next("again").into())
+        let tools =
+            RawJson::parse(r#"[{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}]"#).unwrap();
+        Ok(ListToolsResult::new(tools).with_next(self.0).into())
     }
 }
 
 #[test]
 fn a_list_that_does_not_end_is_an_error_result() {
     run_paused(async {
-        let mut host = connect_to(&server(Endless).lazy_tools(LazyTools::default()), 1 << 20, None);
+        let mut host = connect_to(&server(Endless("again")).lazy_tools(LazyTools::default()), 1 << 20, None);
         host.steps(&["→ hello"]).await;
         let answer = call(&mut host, "search_tools", &json!({})).await;
-        assert_eq!((text(&answer), &answer["result"]["isError"]), ("the list of tools does not end", &json!(true)));
+        let expected = "the list of tools cannot be read: the list does not end: a cursor has come twice";
+        assert_eq!((text(&answer), &answer["result"]["isError"]), (expected, &json!(true)));
+    });
+}
+
+#[test]
+fn a_list_that_begins_again_after_an_empty_cursor_ends() {
+    run_paused(async {
+        let mut host = connect_to(&server(Endless("")).lazy_tools(LazyTools::default()), 1 << 20, None);
+        host.steps(&["→ hello"]).await;
+        let answer = call(&mut host, "search_tools", &json!({"query": "add"})).await;
+        assert_eq!(text(&answer), "1 matching tool\nadd: Adds.");
     });
 }
 

@@ -1,16 +1,13 @@
 //! The whole list of the service behind, as one client sees it.
 
-use std::collections::HashSet;
-
 use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, ToolAnnotations, UiTool, UiVisibility};
 
 use crate::call::context::Context;
 use crate::layer::lazy_tools::rank::Texts;
 use crate::service::Service;
-use protomcp_session::{ServerRequest, ServerResult};
+use protomcp_session::{Cursors, NextPage, ServerRequest, ServerResult};
 
-/// The most pages of a list, and the most bytes of their definitions.
-const MAX_PAGES: usize = 1024;
+/// The most bytes of the definitions of a list.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The longest line about a tool, in characters.
@@ -25,18 +22,21 @@ pub(super) struct Listed {
 
 /// The tools that a client may see, by name. A definition without a name cannot be called, and is left out.
 pub(super) async fn read<S: Service>(service: &S, context: &Context) -> Result<Vec<Listed>, ErrorObject> {
-    let (mut tools, mut bytes, mut cursors) = (Vec::new(), 0, HashSet::new());
+    let (mut tools, mut bytes, mut cursors) = (Vec::new(), 0, Cursors::default());
     let mut cursor = None;
     loop {
         let request = ServerRequest::ListTools(ListTools { cursor: cursor.take(), meta: None });
         let (page, next) = page(service.call(request, context.clone()).await?)?;
         bytes += page.len();
-        tools.extend(page.to::<Vec<RawJson>>().map_err(unreadable)?.iter().filter_map(Listed::read));
+        let definitions = page.to::<Vec<RawJson>>().map_err(unreadable)?;
+        let next = cursors.next(next).map_err(unreadable)?;
+        if next != NextPage::Repeated {
+            tools.extend(definitions.iter().filter_map(Listed::read));
+        }
         match next {
-            None => break,
-            Some(_) if bytes > MAX_BYTES => return Err(ErrorObject::internal("the list of tools is too long")),
-            Some(next) if cursors.len() < MAX_PAGES && cursors.insert(next.clone()) => cursor = Some(next),
-            Some(_) => return Err(ErrorObject::internal("the list of tools does not end")),
+            NextPage::At(_) if bytes > MAX_BYTES => return Err(ErrorObject::internal("the list of tools is too long")),
+            NextPage::At(next) => cursor = Some(next),
+            NextPage::End | NextPage::Repeated => break,
         }
     }
     tools.sort_by(|one: &Listed, other| one.name.cmp(&other.name));
