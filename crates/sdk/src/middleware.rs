@@ -142,19 +142,20 @@ pub(crate) fn intercept(
 ) -> BoxFuture<'static, Answer> {
     let MiddlewareInterceptRequest { middleware_name: name, phase, tool_name, arguments_json, result_json, is_error } =
         request;
-    let Some(known) = middleware.iter().find(|known| known.name == name) else {
+    let Some(known) = middleware.iter().find(|known| known.name == name).cloned() else {
         tracing::warn!(name, "the bridge asks for a middleware that is not there");
         return ready(Answer::default()).boxed();
     };
     let time = context.as_ref().map(|context| Duration::from_millis(context.timeout_ms));
     let call = InterceptedCall { tool: tool_name, arguments: json(&arguments_json), context };
-    let running = known.run(&phase, call, InterceptedResult { content: json(&result_json), is_error });
-    let failed = move |why: &str| {
-        tracing::error!(name, phase, why, "a middleware has not answered");
-        rejected(why.to_owned())
-    };
+    let result = InterceptedResult { content: json(&result_json), is_error };
     async move {
-        let running = AssertUnwindSafe(running).catch_unwind();
+        let failed = |why: &str| {
+            tracing::error!(name, phase, why, "a middleware has not answered");
+            rejected(why.to_owned())
+        };
+        // The closure of the author is called in here: it may panic before it returns its future.
+        let running = AssertUnwindSafe(async { known.run(&phase, call, result).await }).catch_unwind();
         match tokio::time::timeout(time.unwrap_or(Duration::MAX), running).await {
             Ok(Ok(answer)) => answer,
             // In the phase after a call the bridge logs this, and the result stays.

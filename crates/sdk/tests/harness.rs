@@ -86,6 +86,28 @@ async fn calls_of_a_harness_pass_through_its_middleware() {
     assert!(failed.is_error && text(&failed).contains("failure of pay"), "{}", text(&failed));
 }
 
+/// Both closures panic before there is a future.
+#[tokio::test]
+async fn a_panic_of_a_middleware_stays_in_its_call() {
+    let pay = Tool::new("pay", "Pays").handler(async |args: Pay| format!("paid {}", args.amount));
+    let registry = Registry::builder("shop", "1.0").tool(pay).build().expect("it is valid");
+    let limits = Middleware::new("limits", 10).before(|call| {
+        let amount = call.argument::<u64>("amount").expect("an amount");
+        async move { if amount > 100 { Verdict::Reject("at most 100 at a time".into()) } else { Verdict::Continue } }
+    });
+    let receipts = Middleware::new("receipts", 20).after(|_, result| {
+        assert!(!result.content.as_str().contains("13"), "on purpose");
+        async { Some(RawJson::text("a receipt")) }
+    });
+    let harness = start(&registry, Config { middleware: vec![limits, receipts], ..Config::default() }).await;
+    let refused = harness.call("pay", "{}").await.expect("the process goes on");
+    assert!(refused.is_error && text(&refused).contains("it panicked"), "{}", text(&refused));
+    for (arguments, expected) in [(r#"{"amount":13}"#, "paid 13"), (r#"{"amount":7}"#, "a receipt")] {
+        let paid = harness.call("pay", arguments).await.expect("the process goes on");
+        assert!(!paid.is_error && text(&paid).contains(expected), "{}", text(&paid));
+    }
+}
+
 /// A server that counts, with the state in its second half.
 async fn counter(give: impl Fn() -> u64 + Send + Sync + 'static) -> (Harness, Arc<AtomicUsize>) {
     let taken = Arc::new(AtomicUsize::new(0));
