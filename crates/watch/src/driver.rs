@@ -95,6 +95,10 @@ impl Driver {
         loop {
             self.follow_root();
             self.deliver();
+            if self.next_look.is_none() {
+                // A link may lead to a file without notifications since the last signal.
+                self.schedule_scan();
+            }
             let signal = match self.wake_at() {
                 None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => self.signals.recv_timeout(at.saturating_duration_since(Instant::now())),
@@ -211,7 +215,8 @@ impl Driver {
     }
 
     fn pause(&self) -> Option<Duration> {
-        self.poll.or_else(|| self.notifier.is_none().then_some(DEFAULT_POLL))
+        let is_needed = self.notifier.is_none() || self.tree.is_silent();
+        self.poll.or_else(|| is_needed.then_some(DEFAULT_POLL))
     }
 
     fn deliver(&mut self) {

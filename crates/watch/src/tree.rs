@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::{ENVIRONMENT_MARK, GITIGNORE, Stamp, read_gitignore, resolve_links};
 use crate::filter::Filter;
 use crate::native::Evidence;
+use crate::remote;
 
 /// The most directories that are entered. Deeper ones are left out with a warning: that concerns a tool in the home
 /// directory, not a project.
@@ -36,6 +37,8 @@ pub(crate) struct Tree {
     elsewhere: BTreeMap<PathBuf, Option<Stamp>>,
     /// The ones among them with an announced directory.
     elsewhere_watched: BTreeSet<PathBuf>,
+    /// A named file, or a link on the way to one, may change without a notification.
+    is_silent: bool,
     files: usize,
     bounds: Bounds,
     /// True if a limit was reached, which is reported once.
@@ -71,6 +74,7 @@ impl Tree {
             directories: BTreeMap::new(),
             elsewhere: BTreeMap::new(),
             elsewhere_watched: BTreeSet::new(),
+            is_silent: false,
             files: 0,
             bounds: Bounds { directories: MAX_DIRECTORIES, files: MAX_FILES },
             complained: false,
@@ -81,6 +85,11 @@ impl Tree {
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// True if notifications are not enough for the named files, as of the last scan or change of one of them.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     /// True if the file is in a virtual environment below the root, now that the file is known: the directory may have been
@@ -321,6 +330,7 @@ impl Tree {
         }
         self.elsewhere_watched.retain(|path| elsewhere.contains_key(path));
         self.elsewhere = elsewhere;
+        self.is_silent = named.iter().any(|path| remote::is_silent(path));
         self.filter.set_named(named);
     }
 

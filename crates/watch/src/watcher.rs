@@ -21,7 +21,7 @@ use crate::watch::Watch;
 pub enum Backend {
     /// By the system's notifications.
     Native,
-    /// Notifications and polling, because other machines write to the file system.
+    /// Notifications and polling, because other machines write to the file system, or a named file is mounted by itself.
     NativeAndPoll {
         /// The interval between two scans.
         every: Duration,

@@ -117,6 +117,23 @@ async fn links_in_a_circle_do_not_cause_polling() {
     assert!(batch.paths.contains(&root.join("tools.py")), "{batch:?}");
 }
 
+/// `/proc` is a mount point on every Linux, and stands for a file that is mounted by itself: its directory has no
+/// notification of its changes.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_named_file_that_is_a_mount_point_is_polled() {
+    let mut bench = Bench::new(|| Ok(Granting(9, limit)));
+    let tools = bench.root.join("tools.py");
+    fs::remove_file(&tools).unwrap();
+    std::os::unix::fs::symlink("/proc", &tools).unwrap();
+    bench.notify(Ok(changed(&tools)));
+    // There is no notification of this one.
+    bench.write_is_reported("m.py").await;
+    let (watcher, _batches) = Watcher::spawn(Watch::file(&tools)).unwrap();
+    let backend = watcher.backend();
+    assert!(matches!(backend, Backend::NativeAndPoll { every: DEFAULT_POLL }), "{backend:?}");
+}
+
 #[tokio::test]
 async fn running_out_of_watches_later_leads_to_polling() {
     let mut bench = Bench::new(|| Ok(Granting(2, limit)));
