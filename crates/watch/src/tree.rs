@@ -33,6 +33,8 @@ pub(crate) struct Tree {
     /// The files requested by name; the filter's list has the links on the way to them and to the root, and their targets.
     entries: BTreeSet<PathBuf>,
     directories: BTreeMap<PathBuf, Directory>,
+    /// Directories that could not be listed, at most as many as may be entered. The log has named them.
+    unreadable: BTreeSet<PathBuf>,
     /// Named files that are in no entered directory.
     elsewhere: BTreeMap<PathBuf, Option<Stamp>>,
     /// The ones among them with an announced directory.
@@ -72,6 +74,7 @@ impl Tree {
             filter,
             entries,
             directories: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
             elsewhere: BTreeMap::new(),
             elsewhere_watched: BTreeSet::new(),
             is_silent: false,
@@ -194,10 +197,28 @@ impl Tree {
         }
     }
 
+    /// Handles a directory that cannot be listed. The log names it once, until it can be listed again, or is gone.
+    fn lose(&mut self, path: PathBuf, error: &io::Error, changed: &mut Vec<PathBuf>) {
+        let is_known = self.unreadable.contains(&path);
+        self.forget(&path, Some(changed));
+        // At the bound the log has named as many as there may be directories.
+        if error.kind() == io::ErrorKind::NotFound || self.unreadable.len() >= self.bounds.directories {
+            return;
+        }
+        if !is_known {
+            tracing::warn!(directory = %path.display(), %error, "cannot watch this directory");
+        }
+        self.unreadable.insert(path);
+    }
+
     /// Handles a directory that is no longer entered. Its files are gone, or, without `changed`, only hidden.
     fn forget(&mut self, path: &Path, mut changed: Option<&mut Vec<PathBuf>>) {
-        while let Some((below, _)) = self.directories.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next()
-        {
+        let from = (Bound::Included(path), Bound::Unbounded);
+        while let Some(below) = self.unreadable.range::<Path, _>(from).next().filter(|below| below.starts_with(path)) {
+            let below = below.clone();
+            self.unreadable.remove(&below);
+        }
+        while let Some((below, _)) = self.directories.range::<Path, _>(from).next() {
             if !below.starts_with(path) {
                 return;
             }
@@ -222,13 +243,11 @@ impl Tree {
             }
             on_directory(&path);
             match self.list(&path, changed) {
-                Ok(listed) => queue.extend(listed),
-                Err(error) => {
-                    if error.kind() != io::ErrorKind::NotFound {
-                        tracing::warn!(directory = %path.display(), %error, "cannot watch this directory");
-                    }
-                    self.forget(&path, Some(&mut *changed));
+                Ok(listed) => {
+                    self.unreadable.remove(&path);
+                    queue.extend(listed);
                 }
+                Err(error) => self.lose(path, &error, changed),
             }
         }
     }

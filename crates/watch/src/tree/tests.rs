@@ -1,6 +1,7 @@
 //! The tree with real files, without threads or waiting: each test changes the disk and scans.
 
 use proptest::prelude::*;
+use protomcp_testing::Log;
 use tempfile::TempDir;
 
 use super::*;
@@ -226,6 +227,38 @@ fn no_more_directories_are_entered_than_the_bound() {
     fs::remove_dir_all(bench.path("a")).unwrap();
     assert_eq!(bench.refresh("a", Certain), "a/m.py");
     assert_eq!(bench.scan(), "b/deep/m.py");
+}
+
+#[test]
+fn a_directory_that_cannot_be_listed_is_named_once() {
+    let log = Log::capture();
+    let mut bench = Bench::new(&["tools.py", "a/", "b/", "c/"]);
+    // Root can read every directory: these are files at the moment of their announcement.
+    let fail = |bench: &mut Bench, names: &[&str]| {
+        let denied: Vec<_> = names.iter().map(|name| bench.path(name)).collect();
+        bench.tree.scan(&mut |directory| {
+            if denied.iter().any(|denied| denied == directory) {
+                fs::remove_dir(directory).expect("it is empty");
+                fs::write(directory, "").expect("writable");
+            }
+        });
+        for path in denied {
+            fs::remove_file(&path).expect("it was announced");
+            fs::create_dir(&path).expect("writable");
+        }
+        log.text().matches("cannot watch this directory").count()
+    };
+    assert_eq!([fail(&mut bench, &["a"]), fail(&mut bench, &["a"])], [1, 1]);
+    bench.scan();
+    assert_eq!([fail(&mut bench, &["a"]), fail(&mut bench, &["a"])], [2, 2], "it was readable in between");
+    fs::remove_dir(bench.path("a")).unwrap();
+    bench.scan();
+    make(&bench.path("a"), true);
+    assert_eq!(fail(&mut bench, &["a"]), 3, "another directory of that name");
+    bench.scan();
+    bench.tree.bounds.directories = 2;
+    assert_eq!(fail(&mut bench, &["a", "b", "c"]), 5);
+    assert_eq!(bench.tree.unreadable.len(), 2);
 }
 
 #[test]
