@@ -10,8 +10,6 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bundle::Bundle;
 use crate::error::LendError;
@@ -130,14 +128,16 @@ fn has(path: &Path, bytes: &[u8], buffer: &mut Vec<u8>) -> bool {
 
 /// Writes a file under a temporary name, and renames it.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), LendError> {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().expect("a file is in a folder");
     make(folder)?;
-    let draft = folder.join(format!(".new-{}-{}", process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed)));
+    // Containers with the same process numbers may share the folder.
+    let name = getrandom::u64().map_err(io::Error::other).map_err(LendError::io(path))?;
+    let draft = folder.join(format!(".new-{name:016x}"));
     let written = create(&draft, bytes).and_then(|()| fs::rename(&draft, path));
-    written.map_err(|error| {
+    written.or_else(|error| {
         drop(fs::remove_file(&draft));
-        LendError::io(path)(error)
+        // Another program may have written it since.
+        if has(path, bytes, &mut Vec::new()) { Ok(()) } else { Err(LendError::io(path)(error)) }
     })
 }
 
@@ -147,7 +147,6 @@ fn make(folder: &Path) -> Result<(), LendError> {
 }
 
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // One that is there was left behind by a process with the same number.
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
 }
 

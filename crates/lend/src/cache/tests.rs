@@ -68,6 +68,29 @@ fn many_programs_can_start_concurrently() {
     assert_whole(&cache.keep(&BUNDLE).unwrap());
 }
 
+/// A program in another container may have the same process number, and write at the same time.
+#[test]
+fn drafts_of_others_are_not_in_the_way() {
+    let (folder, _) = cache();
+    for number in 0..1000 {
+        fs::create_dir(folder.path().join(format!(".new-{}-{number}", std::process::id()))).unwrap();
+    }
+    let path = folder.path().join("a");
+    write(&path, b"a").unwrap();
+    assert_eq!(fs::read(path).unwrap(), b"a");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_written_may_be_there_already() {
+    // No program can make a file in its folder.
+    let path = Path::new("/proc/version");
+    let bytes = fs::read(path).unwrap();
+    write(path, &bytes).unwrap();
+    let error = write(path, b"other").unwrap_err();
+    assert!(matches!(&error, LendError::Io { path: named, .. } if named == path), "{error}");
+}
+
 #[test]
 fn a_folder_that_others_can_change_is_refused() {
     let (_folder, cache) = cache();
