@@ -5,8 +5,10 @@
 //! late answer ends the wait. The published Python SDK 0.3.1 never answers a cancelled call, so the process is also
 //! asked to call an unknown tool: SDKs take calls in order, and the refusal means that the handler before it has ended.
 
-use protomcp_envelope::CallToolRequest;
-use protomcp_link::{Link, Options};
+use std::time::Duration;
+
+use protomcp_envelope::{CallAnswer, CallToolRequest};
+use protomcp_link::{CallError, Link, Options};
 use tokio::sync::oneshot;
 
 use crate::clock::NO_LIMIT;
@@ -14,17 +16,78 @@ use crate::clock::NO_LIMIT;
 /// A tool that no process has. A process answers with an error, as for any unknown name.
 pub(crate) const PROBE_TOOL: &str = "protomcp/none";
 
+/// The pause before the second probe; each further one is twice as long.
+const SOON: Duration = Duration::from_millis(50);
+/// The longest pause.
+const OFTEN: Duration = Duration::from_secs(1);
+
 /// Waits for the end of the handler, or of the process. `late` completes with a late answer.
 pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>) {
-    let request = CallToolRequest { name: PROBE_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
-    // The end of the link ends the wait.
-    let refusal = link.call_tool(request, NO_LIMIT, Options::default());
     let since = tokio::time::Instant::now();
     tokio::select! {
         biased;
         // Without a late answer the refusal decides, so the end of the channel has no meaning.
         Ok(()) = late => {}
-        _ = refusal => {}
+        () = until_refused(link) => {}
     }
     tracing::debug!(waited_ms = since.elapsed().as_millis(), "a call that was given up has left its process");
+}
+
+/// Sends probes until the process has answered one, or its link has ended.
+async fn until_refused(link: &Link) {
+    let mut pause = SOON;
+    // The end of a probe that a reload interrupts, or that is not sent, says nothing about the handler.
+    while let Err(CallError::Interrupted | CallError::Busy(_)) = probe(link).await {
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(OFTEN);
+    }
+}
+
+async fn probe(link: &Link) -> Result<CallAnswer, CallError> {
+    let request = CallToolRequest { name: PROBE_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
+    link.call_tool(request, NO_LIMIT, Options::default()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_envelope::ListPromptsRequest;
+    use protomcp_link::{Config, drive};
+    use tokio::io::{AsyncReadExt, DuplexStream};
+
+    use super::*;
+
+    /// Waits until the process has received a request with this text.
+    async fn receives(process: &mut DuplexStream, text: &str) {
+        let mut received = Vec::new();
+        while !received.windows(text.len()).any(|part| part == text.as_bytes()) {
+            let length = process.read_buf(&mut received).await.unwrap();
+            assert_ne!(length, 0, "the link is open");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_without_an_answer_is_sent_again() {
+        let (mut process, io) = tokio::io::duplex(64 * 1024);
+        let (link, _events) = drive(io, Config { requests_list: false, max_pending: 1, ..Config::default() });
+        // It is the only request that may be in flight.
+        let other = tokio::spawn({
+            let link = link.clone();
+            async move { drop(link.call(ListPromptsRequest {}, NO_LIMIT).await) }
+        });
+        process.read_u8().await.expect("it is sent");
+        let (_never, late) = oneshot::channel();
+        let waiting = tokio::spawn({
+            let link = link.clone();
+            async move { until_free(&link, late).await }
+        });
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!waiting.is_finished(), "the process has answered nothing");
+        other.abort();
+        receives(&mut process, PROBE_TOOL).await;
+        link.interrupt();
+        receives(&mut process, PROBE_TOOL).await;
+        assert!(!waiting.is_finished(), "the process has answered nothing");
+        drop(process);
+        waiting.await.expect("the end of the link ends the wait");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_bridge::Builder;
+use protomcp_bridge::{Builder, ReloadMode};
 use protomcp_envelope::{CallToolRequest, CreateTaskResponse, Msg, StreamHeader, TaskStatusResponse};
 use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
@@ -160,6 +160,31 @@ async fn a_reload_does_not_wait_for_a_call_that_was_given_up() {
     is_asked_after(&mut tool, &stuck).await;
     stage.reload().await;
     assert!(matches!(tool.request().await.msg, Some(Msg::Reload(_))));
+}
+
+/// The next version does not start, so the process with the handler stays in service.
+#[tokio::test]
+async fn a_probe_that_a_reload_interrupts_is_sent_again() {
+    let (stage, mut tool) = one_at_a_time(|builder| builder.reload_mode(ReloadMode::Immediate)).await;
+    let mut host = stage.host("{}").await;
+    let first = host.call("a").await;
+    let (stuck, _) = tool.call().await;
+    host.send(json!({"method": "notifications/cancelled", "params": {"requestId": first}})).await;
+    let interrupted = is_asked_after(&mut tool, &stuck).await;
+    stage.reload().await;
+    let probe = is_asked_after(&mut tool, &interrupted).await;
+    drop(stage.process().await);
+    while !host.next().await["params"]["data"].to_string().contains("reload failed") {}
+    let second = host.call("a").await;
+    let ping = host.request("ping", json!({})).await;
+    host.until(ping).await;
+    tool.hears_nothing().await;
+    tool.result(&probe, "Tool not found: protomcp/none").await;
+    let (call, request) = tool.call().await;
+    assert_eq!(request.name, "a");
+    tool.result(&call, "served").await;
+    let (answer, _log) = host.until(second).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "served", "{answer}");
 }
 
 #[tokio::test]
