@@ -228,7 +228,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "calls that were given up and whose handlers are remembered",
+        "calls and requests of a process that were given up and whose handlers are remembered",
         "{crates/bridge/src/dispatcher/attribution.rs MAX_GIVEN_UP count}; with more, log messages that name no call stay in the log",
         "",
     ),

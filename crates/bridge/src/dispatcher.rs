@@ -53,9 +53,6 @@ enum Refusal {
     Displaced(usize),
 }
 
-/// A time that is too long to be an instant.
-const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
-
 /// The access to the tool process.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
@@ -326,7 +323,7 @@ impl Dispatcher {
         self.lock().scheduler.is_busy(generation)
     }
 
-    /// The late answer of a call that was given up.
+    /// The late answer of a call or request that was given up.
     pub(crate) fn answered_late(&self, generation: Generation, call: &str) {
         let Some(call) = CallId::from_wire(call) else { return };
         let mut state = self.lock();
@@ -353,9 +350,7 @@ impl Dispatcher {
         state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
-            // A time beyond the range of the clock is the end of the process.
-            let until = now.checked_add(self.waits.handler).unwrap_or(now + FOR_EVER);
-            state.attribution.give_up(generation, call, now, until);
+            state.attribution.give_up(generation, call, now, self.waits.handler_until(now));
         } else {
             state.attribution.end(generation, call);
         }

@@ -2,8 +2,9 @@
 //!
 //! A message or question of a process during a call concerns the caller of that call, and no other. A process with our
 //! extension of the envelope names the call. Published SDKs do not, so the bridge goes by the running calls: a single
-//! call, or several of a single session, are unambiguous. The handler of a call that was given up may continue, so it
-//! counts until it has answered or has had the time of a call: its later messages must not reach another owner.
+//! call, or several of a single session, are unambiguous, unless a request of another owner, such as a read, runs as well.
+//! The handler of a call or request that was given up may continue, so it counts until it has answered or has had the time
+//! of a call: its later messages must not reach another owner.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -46,7 +47,7 @@ pub(crate) enum Recipient {
 /// The most ended calls whose session is still known. A message right before a result is often read right after it.
 const REMEMBERED: usize = 64;
 
-/// The most given-up calls that are remembered, of all processes together. With one more, messages without a call are
+/// The most given-up calls and requests of one process that are remembered. With one more, its messages without a call are
 /// attributed to none until the time of that one is over.
 const MAX_GIVEN_UP: usize = 1024;
 
@@ -54,14 +55,14 @@ const MAX_GIVEN_UP: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
     running: HashMap<(Generation, CallId), Caller>,
-    /// Requests other than calls. Only messages that name them concern them.
+    /// Requests other than calls. Only messages that name them concern them; others may come from their handlers.
     requests: HashMap<(Generation, CallId), Context>,
     /// The last ended calls and requests, oldest first.
     ended: VecDeque<(Generation, CallId, SessionId)>,
-    /// Calls whose handlers may continue, with the time until which that counts.
+    /// Calls and requests whose handlers may continue, with the time until which that counts.
     given_up: HashMap<(Generation, CallId), (Owner, Instant)>,
-    /// The time until which there are more of these than are remembered.
-    crowded: Option<Instant>,
+    /// The processes with more of these than are remembered, and the times until which they have them.
+    crowded: HashMap<Generation, Instant>,
 }
 
 impl Attribution {
@@ -79,28 +80,33 @@ impl Attribution {
         self.requests.insert((generation, request), context);
     }
 
-    /// It was answered or given up.
+    /// It was answered.
     pub(crate) fn end_request(&mut self, generation: Generation, request: CallId) {
         let Some(context) = self.requests.remove(&(generation, request)) else { return };
         self.remember(generation, request, context.session());
     }
 
-    /// A call was given up. Its handler may continue until [`handler_ended`](Self::handler_ended), but counts no longer
-    /// than `until`.
+    /// A call or request was given up. Its handler may continue until [`handler_ended`](Self::handler_ended), but counts
+    /// no longer than `until`.
     pub(crate) fn give_up(&mut self, generation: Generation, call: CallId, now: Instant, until: Instant) {
-        let Some(caller) = self.running.remove(&(generation, call)) else { return };
-        self.remember(generation, call, caller.session);
-        if self.given_up.len() >= MAX_GIVEN_UP {
+        let call_of = |caller: Caller| (caller.session, caller.key.owner);
+        let request_of = |context: Context| (context.session(), context.caller().owner.clone());
+        let running = self.running.remove(&(generation, call)).map(call_of);
+        let given_up = running.or_else(|| self.requests.remove(&(generation, call)).map(request_of));
+        let Some((session, owner)) = given_up else { return };
+        self.remember(generation, call, session);
+        if self.given_up_by(generation) >= MAX_GIVEN_UP {
             self.given_up.retain(|_, (_, until)| *until > now);
         }
-        if self.given_up.len() < MAX_GIVEN_UP {
-            self.given_up.insert((generation, call), (caller.key.owner, until));
+        if self.given_up_by(generation) < MAX_GIVEN_UP {
+            self.given_up.insert((generation, call), (owner, until));
         } else {
-            self.crowded = self.crowded.max(Some(until));
+            let latest = self.crowded.entry(generation).or_insert(until);
+            *latest = until.max(*latest);
         }
     }
 
-    /// The handler of a call that was given up has ended.
+    /// The handler of a call or request that was given up has ended.
     pub(crate) fn handler_ended(&mut self, generation: Generation, call: CallId) {
         self.given_up.remove(&(generation, call));
     }
@@ -108,6 +114,12 @@ impl Attribution {
     /// A process has ended, and with it all its handlers.
     pub(crate) fn forget(&mut self, generation: Generation) {
         self.given_up.retain(|(of, _), _| *of != generation);
+        self.crowded.remove(&generation);
+    }
+
+    /// The remembered ones of a process.
+    fn given_up_by(&self, generation: Generation) -> usize {
+        self.given_up.keys().filter(|(of, _)| *of == generation).count()
     }
 
     /// The recipient of a message that names this call, or none.
@@ -177,10 +189,14 @@ impl Attribution {
         running.map(|((_, call), caller)| (*call, caller))
     }
 
-    /// True if the handler of a call that another owner has given up may still be running.
+    /// True if the handler of another owner's request may be running, or of a call or request that another owner has given
+    /// up.
     fn may_be_of_another(&self, generation: Generation, owner: &Owner, now: Instant) -> bool {
-        self.crowded.is_some_and(|until| until > now)
-            || self.given_up.iter().any(|((of, _), (other, until))| *of == generation && other != owner && *until > now)
+        let mut requests = self.requests.iter().filter(|((of, _), _)| *of == generation);
+        let mut given_up = self.given_up.iter().filter(|((of, _), (_, until))| *of == generation && *until > now);
+        self.crowded.get(&generation).is_some_and(|until| *until > now)
+            || requests.any(|(_, context)| context.caller().owner != *owner)
+            || given_up.any(|(_, (other, _))| other != owner)
     }
 
     fn remember(&mut self, generation: Generation, call: CallId, session: SessionId) {

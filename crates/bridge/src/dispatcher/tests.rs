@@ -34,6 +34,33 @@ async fn process(generation: Generation) -> (Arc<ToolProcess>, DuplexStream, mps
     (Arc::new(ToolProcess::new(generation, child, connection, 1, chain)), end, events)
 }
 
+/// A request may end without an answer at any time, and its handler goes on.
+#[tokio::test]
+async fn a_request_without_an_answer_counts_as_given_up() {
+    let sessions = ServerHandle::new(ServerInfo::new("tools", "1"), Limits::default());
+    let (dispatcher, _idle) = Dispatcher::new(LIMITS, Arc::default(), sessions);
+    let (first, _end, _events) = process(Generation::FIRST).await;
+    dispatcher.add(Arc::clone(&first));
+    dispatcher.release_to(Generation::FIRST);
+    let mut caller = Caller::of(&Context::detached());
+    caller.key.owner = Owner::Principal("ann".into());
+    let _permit = dispatcher.acquire(caller, "add").await.unwrap();
+    let is_of_the_call = || matches!(dispatcher.recipient(Generation::FIRST, ""), Recipient::Call(..));
+
+    let mut read = dispatcher.begin_request(&first, &Context::detached());
+    assert!(!is_of_the_call(), "the read is another owner's");
+    read.mark_answered();
+    drop(read);
+    assert!(is_of_the_call());
+
+    let read = dispatcher.begin_request(&first, &Context::detached());
+    let name = read.name().to_string();
+    drop(read);
+    assert!(!is_of_the_call());
+    dispatcher.answered_late(Generation::FIRST, &name);
+    assert!(is_of_the_call());
+}
+
 async fn is_pending(future: &mut (impl Future + Unpin)) -> bool {
     poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx).is_pending())).await
 }

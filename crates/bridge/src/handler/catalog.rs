@@ -121,10 +121,15 @@ impl Worker {
         request: R,
         context: &Context,
     ) -> Result<R::Response, CallError> {
-        let running = self.calls.dispatcher.begin_request(process, context);
+        let mut running = self.calls.dispatcher.begin_request(process, context);
         let known = request_context::for_process(process.sdk(), context, self.calls.timeout);
         let options = Options::default().named(running.name()).context(known);
-        process.link().call_with(request, self.calls.timeout, options).await
+        let outcome = process.link().call_with(request, self.calls.timeout, options).await;
+        // A process that has not answered in time may still be working on the request.
+        if !matches!(outcome, Err(CallError::TimedOut(_))) {
+            running.mark_answered();
+        }
+        outcome
     }
 }
 

@@ -1,16 +1,21 @@
 //! Messages of a tool process for one user never reach another.
 
+use std::time::Duration;
+
 use protomcp_bridge::Command;
 use protomcp_envelope::{
-    LogMessage, Msg, ReloadResponse, ResourceDefinition, ResourceListResponse, SamplingRequest, SamplingResponse,
+    LogMessage, Msg, ReadResourceResponse, ReloadResponse, ResourceDefinition, ResourceListResponse, SamplingRequest,
+    SamplingResponse,
 };
-use protomcp_testing::{JsonPeer, until};
+use protomcp_testing::{JsonPeer, StoppedClock, until};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
 use crate::tool::Tool;
 
 const ABLE: &str = r#"{"sampling":{}}"#;
+
+const UNNAMED: &str = "the tool process works for several users, and the question names no call";
 
 fn log(data: u32) -> LogMessage {
     LogMessage { level: "error".into(), data_json: data.to_string().into(), ..LogMessage::default() }
@@ -90,7 +95,7 @@ async fn messages_of_a_given_up_handler_reach_no_other_user() {
     tool.send("", log(1)).await;
     tool.send("q", sampling()).await;
     let answer: SamplingResponse = tool.answer("q").await;
-    assert_eq!(answer.error, "the tool process works for several users, and the question names no call");
+    assert_eq!(answer.error, UNNAMED);
     tool.result(&of_ann, "too late").await;
     // The late answer has been read once a later question is answered.
     tool.send_for(&of_bob, "q", sampling()).await;
@@ -101,6 +106,53 @@ async fn messages_of_a_given_up_handler_reach_no_other_user() {
     assert_eq!(logged(&mut bob).await, 2);
     ends(&mut bob, &mut tool, id, &of_bob).await;
     ann.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn messages_during_a_read_reach_no_user_of_a_call() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    serve_resource(&mut tool).await;
+    let mut bob = stage.host_as("bob", "{}").await;
+    let read = bob.request("resources/read", json!({"uri": "mem://a"})).await;
+    let request = tool.request().await;
+    assert!(matches!(request.msg, Some(Msg::ReadResourceRequest(_))), "{request:?}");
+    let mut ann = stage.host_as("ann", ABLE).await;
+    let id = ann.call("a").await;
+    let (call, _) = tool.call().await;
+    tool.send("", log(1)).await;
+    tool.send("q", sampling()).await;
+    assert_eq!(tool.answer::<SamplingResponse>("q").await.error, UNNAMED);
+    tool.send(&request.request_id, ReadResourceResponse::default()).await;
+    bob.until(read).await;
+    tool.send("", log(2)).await;
+    assert_eq!(logged(&mut ann).await, 2, "1 may be of the read");
+    ends(&mut ann, &mut tool, id, &call).await;
+    bob.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn messages_after_a_read_timed_out_reach_no_other_user() {
+    const TIMEOUT: Duration = Duration::from_secs(200);
+    let tools = vec![Tool::definition("a")];
+    let (stage, mut tool) = Stage::with(tools, |builder| builder.call_timeout(TIMEOUT)).await;
+    serve_resource(&mut tool).await;
+    let mut bob = stage.host_as("bob", "{}").await;
+    let read = bob.request("resources/read", json!({"uri": "mem://a"})).await;
+    let request = tool.request().await;
+    let clock = StoppedClock::new();
+    clock.advance(TIMEOUT).await;
+    let (answer, _) = bob.until(read).await;
+    assert_eq!(answer["error"]["message"], "read resource \"mem://a\" timed out after 3m20s");
+    let mut ann = stage.host_as("ann", "{}").await;
+    let id = ann.call("a").await;
+    let (call, _) = tool.call().await;
+    tool.send("", log(1)).await;
+    // The handler of the read ends now.
+    tool.send(&request.request_id, ReadResourceResponse::default()).await;
+    tool.is_heard().await;
+    tool.send("", log(2)).await;
+    assert_eq!(logged(&mut ann).await, 2, "1 may be of the read");
+    ends(&mut ann, &mut tool, id, &call).await;
 }
 
 fn sampling() -> SamplingRequest {
@@ -119,7 +171,7 @@ async fn a_question_that_names_no_call_is_asked_of_a_lone_user_only() {
     // Bob's client is the only one that could answer.
     tool.send("q", sampling()).await;
     let answer: SamplingResponse = tool.answer("q").await;
-    assert_eq!(answer.error, "the tool process works for several users, and the question names no call");
+    assert_eq!(answer.error, UNNAMED);
     bob.hears_nothing().await;
     ann.hears_nothing().await;
 }

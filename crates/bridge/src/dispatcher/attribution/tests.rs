@@ -101,6 +101,38 @@ fn a_given_up_handler_counts_until_it_ends_or_times_out() {
 }
 
 #[test]
+fn a_request_of_another_owner_leaves_the_sender_open() {
+    let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
+    let until = now + Duration::from_secs(300);
+    let (read, call) = (ids.next(), ids.next());
+    let recipient = |calls: &Attribution, at| show(&calls.recipient(first, "", at));
+    // A detached context is the local user's.
+    let mut calls = Attribution::default();
+    calls.begin_request(first, read, Context::detached());
+    calls.begin(first, call, caller("ann", SessionId::new(1)));
+    assert_eq!(recipient(&calls, now), "anyone", "it may be the handler of the read that speaks");
+    assert_eq!(show(&calls.recipient(first, "req-0", now)), "the request", "a name leaves no doubt");
+    assert_eq!(show(&calls.recipient(first, "req-1", now)), "the call");
+    calls.give_up(first, read, now, until);
+    assert_eq!(show(&calls.recipient(first, "req-0", now)), "over");
+    assert_eq!(recipient(&calls, now), "anyone");
+    assert_eq!(recipient(&calls, until), "the call");
+    calls.handler_ended(first, read);
+    assert_eq!(recipient(&calls, now), "the call");
+    // A request to another process does not count.
+    let other = ids.next();
+    calls.begin_request(first.next(), other, Context::detached());
+    assert_eq!(recipient(&calls, now), "the call");
+    // One of the same owner is unambiguous.
+    let mut calls = Attribution::default();
+    calls.begin_request(first, read, Context::detached());
+    let mut local = caller("", SessionId::new(1));
+    local.key.owner = Owner::Local;
+    calls.begin(first, call, local);
+    assert_eq!(recipient(&calls, now), "the call");
+}
+
+#[test]
 fn given_up_handlers_are_bounded_and_excess_stays_ambiguous() {
     let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
     let (soon, later) = (now + Duration::from_secs(1), now + Duration::from_secs(2));
@@ -117,6 +149,9 @@ fn given_up_handlers_are_bounded_and_excess_stays_ambiguous() {
     assert_eq!(calls.given_up.len(), MAX_GIVEN_UP);
     calls.begin(first, ids.next(), caller("bob", SessionId::new(2)));
     assert_eq!(show(&calls.recipient(first, "", soon)), "anyone", "one of them is not known");
+    let next = first.next();
+    calls.begin(next, ids.next(), caller("bob", SessionId::new(2)));
+    assert_eq!(show(&calls.recipient(next, "", now)), "the call", "another process has none of them");
     assert_eq!(show(&calls.recipient(first, "", later)), "the call");
     give_up(&mut calls, soon, later);
     assert_eq!(calls.given_up.len(), 1, "those whose time is over make room");
