@@ -62,7 +62,7 @@ impl QuestionGroups {
         Gathered::First(ended)
     }
 
-    /// Removes the group of a request that has ended. Returns its questions.
+    /// Removes the group of a request that has ended, or whose last question was refused. Returns its questions.
     pub(crate) fn remove(&self, generation: Generation, for_call: &str) -> Vec<Admitted> {
         let group = self.lock().remove(&(generation, for_call.to_owned()));
         group.map(|group| group.questions).unwrap_or_default()

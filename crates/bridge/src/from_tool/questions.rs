@@ -131,13 +131,21 @@ impl Questions {
     /// Takes a question. Returns the work for it: to ask it, with its group, or to wait for the end of its request;
     /// `None` if it waits for others, or if the process got an error immediately.
     pub(crate) fn take(&self, process: Arc<ToolProcess>, question: Question) -> Option<Work> {
-        let slot = self.admit(&process, &question)?;
+        let Some(slot) = self.admit(&process, &question) else {
+            return if question.fields.more { None } else { self.complete(process, &question.for_call) };
+        };
         let for_call = question.for_call.clone();
         match self.groups.add(process.generation(), Admitted { question, slot }) {
             Gathered::Complete(group) => Some(Box::pin(self.clone().ask(process, group))),
             Gathered::First(ended) => Some(Box::pin(self.clone().expire(process, for_call, ended))),
             Gathered::Waiting => None,
         }
+    }
+
+    /// The work for the held questions of a group whose last one was refused: the others are asked without it.
+    fn complete(&self, process: Arc<ToolProcess>, for_call: &str) -> Option<Work> {
+        let held = self.groups.remove(process.generation(), for_call);
+        if held.is_empty() { None } else { Some(Box::pin(self.clone().ask(process, held))) }
     }
 
     /// A slot for one more question; `None` if too many are open, or its name is too long; the process then gets an

@@ -157,6 +157,45 @@ async fn questions_that_belong_together_are_answered_in_one_round() {
 }
 
 #[tokio::test]
+async fn a_group_is_asked_when_its_last_question_is_refused() {
+    let (stage, mut tool) = Stage::new(&["greet"]).await;
+    let mut host = stage.stranger();
+    let call = json!({"name": "greet"});
+    let process = async {
+        let (id, _) = tool.call().await;
+        group(&mut tool, &id, "a", "name", form()).await;
+        // A refused one in between leaves the group as it is.
+        group(&mut tool, &id, "b", &"k".repeat(129), form()).await;
+        let refused: ElicitationResponse = tool.answer("b").await;
+        assert_eq!(refused.error, "the name of a question may have 128 bytes");
+        group(&mut tool, &id, "c", "nickname", form()).await;
+        put(&mut tool, &id, "d", &"k".repeat(129), form()).await;
+        let refused: ElicitationResponse = tool.answer("d").await;
+        assert_eq!(refused.error, "the name of a question may have 128 bytes");
+        let mut answers = BTreeMap::new();
+        for _ in 0..2 {
+            let answer = tool.request().await;
+            answers.insert(answer.request_id, answer.msg.unwrap());
+        }
+        let (Msg::ElicitationResponse(name), Msg::ElicitationResponse(nickname)) = (&answers["a"], &answers["c"])
+        else {
+            panic!("{answers:?}")
+        };
+        let [name, nickname] = [name, nickname].map(|answer| String::from_utf8_lossy(&answer.content_json));
+        tool.result(&id, &format!("{name} {nickname}")).await;
+    };
+    let client = async {
+        let first = ask(&mut host, "tools/call", call.clone()).await;
+        let asked: Vec<_> = first["inputRequests"].as_object().unwrap().keys().collect();
+        assert_eq!(asked, ["name", "nickname"], "{first}");
+        let answers = json!({"name": accepted("Ann"), "nickname": accepted("A")});
+        let done = again(&mut host, "tools/call", call.clone(), &first, answers).await;
+        assert_eq!(done["content"][0]["text"], r#"{"name":"Ann"} {"name":"A"}"#, "{done}");
+    };
+    tokio::join!(process, client);
+}
+
+#[tokio::test]
 async fn a_group_without_its_last_question_ends_with_its_request() {
     let (stage, mut tool) = Stage::new(&["greet"]).await;
     let mut host = stage.host(r#"{"elicitation":{}}"#).await;
