@@ -27,6 +27,7 @@ use crate::catalog::resources_and_prompts::Kind;
 use crate::clock::now;
 use crate::core::Core;
 use crate::core::io::{Effect, Input};
+use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::Dispatcher;
@@ -410,11 +411,20 @@ impl Driver {
         self.processes.remove(&generation);
     }
 
+    /// Ends the waits of requests, also of later ones: no process will follow.
+    fn close(&mut self) {
+        if let Some(first) = self.first.take() {
+            // They may have been let in before, to empty lists.
+            let _before = first.requests.set(Err(Failure::ShuttingDown.to_string()));
+        }
+        self.dispatcher.close();
+        self.snapshot.close();
+    }
+
     /// Stops all processes concurrently (close, SIGTERM, SIGKILL) and waits for each. The end of a start is awaited,
     /// too; it removes its socket and its process.
     async fn shut_down(mut self) {
-        self.dispatcher.close();
-        self.snapshot.close();
+        self.close();
         self.tasks.abort_all();
         for process in self.processes.values() {
             process.shut_down();

@@ -6,16 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_bridge::{Bridge, Command, Run, RunError, RunHandle, StopPolicy};
-use protomcp_testing::{in_time, until};
+use protomcp_bridge::{Bridge, Command, Run, RunError, RunHandle, Starting, StopPolicy};
+use protomcp_testing::{JsonPeer, in_time, until};
+use protomcp_transport::lines::Lines;
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 type Outcome = Result<(), RunError<Infallible>>;
 
-/// A run of a program that never connects.
-fn run() -> Run {
+/// A bridge to a program that never connects.
+fn launch() -> (Bridge, Starting) {
     let policy = StopPolicy { close: Duration::from_millis(10), ..StopPolicy::default() };
-    let (bridge, starting) = Bridge::command(Command::new("sleep").arg("3600")).stop_policy(policy).launch();
+    Bridge::command(Command::new("sleep").arg("3600")).stop_policy(policy).launch()
+}
+
+fn run() -> Run {
+    let (bridge, starting) = launch();
     Run::new(bridge, starting)
 }
 
@@ -55,6 +61,29 @@ async fn the_first_stop_drains_and_the_second_ends() {
     handle.stop();
     ended(serving).await.unwrap();
     assert!(stopped.load(Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn a_shutdown_during_the_first_start_answers_requests() {
+    let (bridge, _starting) = launch();
+    let (mut host, reader, writer) = JsonPeer::connected(1 << 20);
+    let _serving = tokio::spawn(bridge.serve(Lines::new(reader, writer)));
+    host.initialize("2025-11-25", json!({})).await;
+    let waiting = [
+        host.request("tools/list", json!({})).await,
+        host.call("a").await,
+        host.request("resources/list", json!({})).await,
+    ];
+    host.hears_nothing().await;
+    in_time(bridge.shutdown()).await.expect("the bridge ends");
+    for _ in waiting {
+        let answer = host.next().await;
+        assert!(waiting.iter().any(|id| answer["id"] == *id), "{answer}");
+        assert_eq!(answer["error"]["message"], "the bridge is shutting down");
+    }
+    // A later request has the same answer.
+    let id = host.request("tools/list", json!({})).await;
+    assert_eq!(host.answer(id).await["error"]["message"], "the bridge is shutting down");
 }
 
 #[tokio::test]
