@@ -22,7 +22,8 @@ use crate::tool_file::ToolFile;
 /// One tool process, or several of one kind, as one MCP server. Sessions outlive the process: clients see the changes of a reload or a restart,
 /// and otherwise nothing of it.
 ///
-/// Dropping it kills the tool process immediately; [`shutdown`](Self::shutdown) stops it gracefully.
+/// Dropping it kills the tool process immediately; [`shutdown`](Self::shutdown) stops it gracefully. Its servers may outlive
+/// it: their requests that need the process fail then.
 #[derive(Debug)]
 pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
@@ -118,7 +119,7 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // A loop owns its process: dropping the loop kills it.
+        // Dropping a loop kills its processes.
         self.runs.iter().chain(&self.changes).for_each(JoinHandle::abort);
     }
 }

@@ -435,3 +435,11 @@ impl Driver {
         self.tasks.shutdown().await;
     }
 }
+
+/// The servers of the bridge may outlive it, and their dispatcher has the processes, too.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.close();
+        self.processes.values().for_each(|process| process.kill());
+    }
+}

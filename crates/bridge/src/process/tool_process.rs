@@ -140,6 +140,12 @@ impl ToolProcess {
         self.stop();
     }
 
+    /// Kills it, because the bridge is gone. Does nothing once it has ended.
+    pub(crate) fn kill(&self) {
+        self.shut_down();
+        self.child.process.kill();
+    }
+
     /// The reason for which it was stopped while it may have been at work, if it was.
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason.get().copied()

@@ -9,8 +9,13 @@ use std::time::Duration;
 use protomcp_bridge::{Bridge, Command, Run, RunError, RunHandle, Starting, StopPolicy};
 use protomcp_testing::{JsonPeer, in_time, until};
 use protomcp_transport::lines::Lines;
+use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 use tokio::task::JoinHandle;
+
+use crate::stage::Stage;
+use crate::tool::Tool;
+use crate::turns::error;
 
 type Outcome = Result<(), RunError<Infallible>>;
 
@@ -83,6 +88,43 @@ async fn a_shutdown_during_the_first_start_answers_requests() {
     }
     // A later request has the same answer.
     let id = host.request("tools/list", json!({})).await;
+    assert_eq!(host.answer(id).await["error"]["message"], "the bridge is shutting down");
+}
+
+#[tokio::test]
+async fn a_dropped_bridge_leaves_no_process_to_its_server() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let script = r#"echo "$$" >"$0"; exec sleep 3600"#;
+    let command = Command::new("sh").arg("-c").arg(script).arg(file.path());
+    let (stage, mut tool) = Stage::of_command(&command, |builder| builder).await;
+    tool.handshake(vec![Tool::definition("a")]).await;
+    let line = || std::fs::read_to_string(file.path()).unwrap();
+    until("the process runs", || line().ends_with('\n')).await;
+    let pid = Pid::from_raw(line().trim_end().parse().unwrap()).unwrap();
+    let (mut host, reader, writer) = JsonPeer::connected(1 << 20);
+    let _serving = tokio::spawn(stage.server().serve(Lines::new(reader, writer)));
+    host.initialize("2025-11-25", json!({})).await;
+    let id = host.call("a").await;
+    tool.call().await;
+    test_kill_process(pid).unwrap();
+    drop(stage);
+    tool.is_left().await;
+    until("the process has ended", || test_kill_process(pid).is_err()).await;
+    let (answer, _) = host.until(id).await;
+    assert_eq!(error(&answer), ("SHUTTING_DOWN", true));
+    let id = host.call("a").await;
+    assert_eq!(error(&host.answer(id).await), ("SHUTTING_DOWN", true));
+}
+
+#[tokio::test]
+async fn a_bridge_dropped_during_the_first_start_answers_requests() {
+    let (bridge, _starting) = launch();
+    let (mut host, reader, writer) = JsonPeer::connected(1 << 20);
+    let _serving = tokio::spawn(bridge.serve(Lines::new(reader, writer)));
+    host.initialize("2025-11-25", json!({})).await;
+    let id = host.request("tools/list", json!({})).await;
+    host.hears_nothing().await;
+    drop(bridge);
     assert_eq!(host.answer(id).await["error"]["message"], "the bridge is shutting down");
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
 use protomcp_envelope::ToolDefinition;
+use protomcp_server::{Server, Service};
 use protomcp_testing::{JsonPeer, in_time, until};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
@@ -80,6 +81,11 @@ impl Stage {
     /// Reloads changed files.
     pub(crate) async fn reload(&self) {
         self.bridge.reload().await;
+    }
+
+    /// The server of the bridge, which may outlive it.
+    pub(crate) fn server(&self) -> Server<impl Service + use<>> {
+        self.bridge.server()
     }
 
     /// Waits until this many clients are connected.
