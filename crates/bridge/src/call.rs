@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::call::progress::{OnProgress, on_progress};
 use crate::call::task_poll::{Ended, poll_task};
 use crate::catalog::arguments::{Admitted, ArgumentPolicy};
+use crate::catalog::published::Published;
 use crate::catalog::tool::Tool;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
@@ -43,6 +44,8 @@ pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub(crate) struct Calls {
     pub(crate) dispatcher: Arc<Dispatcher>,
+    /// The tools of the process in service.
+    pub(crate) snapshot: Arc<Published>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) timeout: Duration,
     /// `None`: the policy of the process in service.
@@ -74,6 +77,11 @@ impl Calls {
         let Admitted { json, matches } = self.check(tool, arguments, context).await?;
         let mut arguments_json = json.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
+        let current = self.registered(name)?;
+        let is_same = std::ptr::eq(&*current, tool);
+        let matches = matches && (is_same || current.input() == tool.input());
+        // Of two tools with the same output schema, the one that the client has seen says if it shows the schema.
+        let tool: &Tool = if is_same || current.output() == tool.output() { tool } else { &current };
         let process = Arc::clone(permit.process());
         let (link, chain) = (process.link(), process.chain());
         let mut time = Deadline::new(self.timeout);
@@ -114,6 +122,12 @@ impl Calls {
             }
         }
         Ok(self.finish(tool, response, &permit, session).await)
+    }
+
+    /// The tool as it is registered now, hidden or not: a reload may have replaced it while its call waited.
+    fn registered(&self, name: &str) -> Result<Arc<Tool>, Failure> {
+        let snapshot = self.snapshot.load();
+        snapshot.base().registered(name).cloned().ok_or_else(|| Failure::UnknownTool { tool: name.to_owned() })
     }
 
     /// Runs the middleware before the call, and the call.

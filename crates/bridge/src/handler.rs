@@ -177,7 +177,8 @@ impl Backend {
         // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result, even
         // one with `isError`, is completed.
         let settings = self.pool.first().calls.settings;
-        if context.is_task() { Err(failure.into_error(settings)) } else { Ok(failure.into_result(settings)) }
+        let is_error = context.is_task() || matches!(failure, Failure::UnknownTool { .. });
+        if is_error { Err(failure.into_error(settings)) } else { Ok(failure.into_result(settings)) }
     }
 }
 

@@ -81,6 +81,7 @@ impl Outcome {
                 | Failure::InvalidStructured { .. }
                 | Failure::BrokenPromise { .. }
                 | Failure::Middleware { .. }
+                | Failure::UnknownTool { .. }
                 | Failure::ShuttingDown => Self::Failed,
             },
         }

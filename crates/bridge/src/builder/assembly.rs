@@ -135,6 +135,7 @@ impl Builder {
         };
         let calls = Calls {
             dispatcher: Arc::clone(&dispatcher),
+            snapshot: Arc::clone(&shared.snapshot),
             inputs: sender.clone(),
             timeout: self.call_timeout,
             arguments: self.arguments,

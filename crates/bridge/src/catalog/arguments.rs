@@ -158,7 +158,9 @@ impl Input {
 
 impl PartialEq for Input {
     fn eq(&self, other: &Self) -> bool {
-        self.schema == other.schema && self.is_checked_by_process == other.is_checked_by_process
+        self.schema == other.schema
+            && self.is_replacement == other.is_replacement
+            && self.is_checked_by_process == other.is_checked_by_process
     }
 }
 

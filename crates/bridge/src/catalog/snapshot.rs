@@ -77,6 +77,11 @@ impl View {
         self.tools.find(&self.selection, name)
     }
 
+    /// A tool that the process has registered, hidden or not.
+    pub(crate) fn registered(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.find(&Selection::open(), name)
+    }
+
     /// The tools that the session may call, sorted by name.
     pub(crate) fn active(&self) -> impl Iterator<Item = (&ToolName, &Arc<Tool>)> {
         self.tools.view(&self.selection)

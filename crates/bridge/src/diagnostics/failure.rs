@@ -95,6 +95,10 @@ pub(crate) enum Failure {
     TaskCancelled {
         tool: String,
     },
+    /// A reload has removed the tool while the call waited.
+    UnknownTool {
+        tool: String,
+    },
     ShuttingDown,
 }
 
@@ -118,6 +122,7 @@ impl Failure {
             Self::Middleware { .. } => "MIDDLEWARE_FAILED",
             Self::TaskFailed { .. } => "TASK_FAILED",
             Self::TaskCancelled { .. } => "TASK_CANCELLED",
+            Self::UnknownTool { .. } => "UNKNOWN_TOOL",
             Self::ShuttingDown => "SHUTTING_DOWN",
         }
     }
@@ -150,6 +155,7 @@ impl Failure {
             Self::Middleware { .. } => "look at the middleware of the tool file",
             Self::TaskFailed { .. } => "change the call as the message asks",
             Self::TaskCancelled { .. } => "try again if the result is still wanted",
+            Self::UnknownTool { .. } => "use a tool of the list",
             Self::ShuttingDown => "retry when the bridge is running again",
         };
         suggestion.into()
@@ -175,6 +181,7 @@ impl Failure {
             | Self::Rejected { .. }
             | Self::Middleware { .. }
             | Self::TaskFailed { .. }
+            | Self::UnknownTool { .. }
             | Self::BrokenPromise { .. } => false,
         }
     }
@@ -199,9 +206,13 @@ impl Failure {
         CallToolResult::error(text).with_meta(self.meta(names))
     }
 
-    /// The error of a task without a session. Its data are the same as the `_meta` of a result.
+    /// The error of a task without a session, whose data are the same as the `_meta` of a result, or of a call of an unknown
+    /// tool.
     pub(crate) fn into_error(self, names: SettingNames) -> ErrorObject {
-        ErrorObject::internal(self.to_string()).with_data(self.meta(names))
+        match self {
+            Self::UnknownTool { tool } => ErrorObject::unknown_tool(&tool),
+            failure => ErrorObject::internal(failure.to_string()).with_data(failure.meta(names)),
+        }
     }
 
     pub(crate) fn meta(&self, names: SettingNames) -> RawJson {
@@ -249,6 +260,7 @@ impl fmt::Display for Failure {
             Self::TaskFailed { tool, message } if message.is_empty() => write!(f, "the task of tool \"{tool}\" failed"),
             Self::TaskFailed { tool, message } => write!(f, "the task of tool \"{tool}\" failed: {message}"),
             Self::TaskCancelled { tool } => write!(f, "the task of tool \"{tool}\" was cancelled by the tool process"),
+            Self::UnknownTool { tool } => f.write_str(&ErrorObject::unknown_tool(tool).message),
             Self::ShuttingDown => f.write_str("the bridge is shutting down"),
         }
     }

@@ -5,6 +5,7 @@ use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, DisableToolsRequest, MiddlewareInterceptResponse, RegisterMiddlewareRequest,
     RegisterMiddlewareResponse, ReloadResponse, SdkInfo, ToolDefinition, ToolListResponse,
 };
+use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -300,6 +301,61 @@ async fn a_process_that_wants_it_hears_that_arguments_match() {
         let (_, call) = tool.call().await;
         assert_eq!(call.arguments_match, matches, "{feature} {sent} {rewrite}");
     }
+}
+
+/// A process that registers other tools while a call of the tool `a` waits, its client, and the id of the call.
+async fn reregistered(before: ToolDefinition, after: Vec<ToolDefinition>) -> (Stage, Tool, JsonPeer, u64) {
+    let (stage, mut tool) = Stage::silent(|builder| builder).await;
+    tool.send("", info(&["arguments-match", "structured-content", "reload-in-place"], 0)).await;
+    tool.handshake_after_info(vec![before]).await;
+    let mut host = stage.host("{}").await;
+    let id = host.request("tools/list", json!({})).await;
+    host.answer(id).await;
+    stage.reload().await;
+    let request = tool.request().await;
+    assert_eq!(request.name(), "reload");
+    let id = host.request("tools/call", json!({"name": "a", "arguments": {"n": 5}})).await;
+    host.hears_nothing().await;
+    let reloaded = || ReloadResponse { success: true, error: String::new() };
+    tool.send(&request.request_id, reloaded()).await;
+    tool.send("", ToolListResponse { tools: after }).await;
+    tool.send("", reloaded()).await;
+    (stage, tool, host, id)
+}
+
+#[tokio::test]
+async fn arguments_held_over_a_reload_match_the_old_schema_only() {
+    let takes = |kind: &str| {
+        let input_schema_json = json!({"type": "object", "properties": {"n": {"type": kind}}}).to_string().into();
+        ToolDefinition { input_schema_json, ..Tool::definition("a") }
+    };
+    for (kind, matches) in [("integer", true), ("string", false)] {
+        let (_stage, mut tool, mut host, id) = reregistered(takes("integer"), vec![takes(kind)]).await;
+        let (call, request) = tool.call().await;
+        assert_eq!(request.arguments_match, matches, "{kind}");
+        tool.result(&call, "done").await;
+        let (answer, _) = host.until(id).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_held_over_a_reload_fits_the_new_output_schema() {
+    let structured = ToolDefinition { output_schema_json: r#"{"type":"object"}"#.into(), ..Tool::definition("a") };
+    let (_stage, mut tool, mut host, id) = reregistered(Tool::definition("a"), vec![structured]).await;
+    let (call, _) = tool.call().await;
+    tool.result(&call, "not an object").await;
+    let (answer, _) = host.until(id).await;
+    assert_eq!(answer["result"]["_meta"]["protomcp/error"]["error_code"], "OUTPUT_SCHEMA_MISMATCH", "{answer}");
+}
+
+#[tokio::test]
+async fn a_tool_that_a_reload_removes_is_unknown_to_a_held_call() {
+    let (_stage, mut tool, mut host, id) = reregistered(Tool::definition("a"), vec![Tool::definition("b")]).await;
+    let (answer, _) = host.until(id).await;
+    assert_eq!(answer["error"], json!({"code": -32602, "message": "unknown tool \"a\""}), "{answer}");
+    host.call("b").await;
+    assert_eq!(tool.call().await.1.name, "b", "the first call was not sent");
 }
 
 #[tokio::test]
