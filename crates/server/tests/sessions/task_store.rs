@@ -252,6 +252,11 @@ fn a_request_listens_to_a_task_of_another_process() {
         assert_eq!(acknowledged["params"]["notifications"]["taskIds"], json!([id]), "{acknowledged}");
         later(100).await;
         let id = id.as_str().unwrap();
+        // A change that cannot be read holds up no later one.
+        store.is_away.store(true, Ordering::Relaxed);
+        b.server.handle().deliver(&Audience::Everyone, SessionNotice::TaskChanged(id));
+        later(1).await;
+        store.is_away.store(false, Ordering::Relaxed);
         for notice in [SessionNotice::TaskChanged(id), SessionNotice::Missed] {
             b.server.handle().deliver(&Audience::Everyone, notice);
             let sent: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();

@@ -120,6 +120,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         task: Option<&TaskView>,
     ) -> Result<(), TransportError> {
         let Some(notices) = self.session.update_notices(topic, &name, task) else { return Ok(()) };
+        if notices.is_empty() {
+            // Counted as a message, so that the next flush lets later changes through.
+            self.unsent.messages += 1;
+        }
         for (id, notice) in notices {
             self.send_unsolicited(notice, id.as_ref())?;
         }
