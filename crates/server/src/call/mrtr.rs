@@ -19,7 +19,7 @@ use crate::call::mrtr::task::{TaskNotifier, notify};
 use crate::call::session_queue::SessionQueue;
 use protomcp_session::{
     AskError, Asked, AskedInput, Finished, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding,
-    RequestDigest, Resumed, RoundTrips,
+    RequestDigest, Resumed, RoundTrips, TaskOptions,
 };
 
 /// One stateless call that may ask its client.
@@ -42,6 +42,8 @@ struct Inner {
     notifier: Option<Arc<dyn TaskNotifier>>,
     /// The last progress since the request of the call was answered with questions, for the next one.
     progress: VecDeque<Progress>,
+    /// It has asked to become a task while no request waited for it: the next one is answered with the task.
+    wish: Option<TaskOptions>,
 }
 
 /// The reports of progress that wait for the next round. Older ones leave first.
@@ -94,7 +96,7 @@ impl MultiRoundTrip {
         let client = Arc::clone(&target.info.client);
         let trips = RoundTrips::new(target, client, binding, given, max_questions);
         let (answers, progress) = (HashMap::new(), VecDeque::new());
-        let inner = Mutex::new(Inner { trips, answers, holds: 0, notifier: None, progress });
+        let inner = Mutex::new(Inner { trips, answers, holds: 0, notifier: None, progress, wish: None });
         Self { state: None, may_be_task, inner }
     }
 
@@ -219,17 +221,16 @@ impl MultiRoundTrip {
         if !matches!(resumed, Resumed::Asking(_)) {
             inner.flush(target);
         }
-        match resumed {
-            Resumed::Running(answers) => {
-                inner.answer_all(answers);
-                Returned::Running
-            }
-            Resumed::Asking(answers) => {
-                inner.answer_all(answers);
-                Returned::Asking
-            }
-            Resumed::Ended(ended) => Returned::Ended(Box::new(ended)),
+        let (answers, returned) = match resumed {
+            Resumed::Running(answers) => (answers, Returned::Running),
+            Resumed::Asking(answers) => (answers, Returned::Asking),
+            Resumed::Ended(ended) => return Returned::Ended(Box::new(ended)),
+        };
+        if let Some(options) = inner.wish.take() {
+            inner.want_task(options);
         }
+        inner.answer_all(answers);
+        returned
     }
 
     /// The handler requires this input before it can answer.
@@ -266,6 +267,15 @@ impl MultiRoundTrip {
 }
 
 impl Inner {
+    /// The call asks to become a task.
+    fn want_task(&mut self, options: TaskOptions) {
+        match self.trips.want_task() {
+            Some(ReplyTarget { queue, .. }) => queue.detach(options),
+            None if self.trips.is_task() => {}
+            None => self.wish = Some(options),
+        }
+    }
+
     /// Keeps progress for the next round.
     fn keep(&mut self, progress: Progress) {
         if self.progress.len() == MAX_PROGRESS {

@@ -195,6 +195,18 @@ impl Handler for Tools {
                     _ => sleep(Duration::from_millis(number() as u64)).await,
                 }
             }
+            // Asks, goes on as a task before the answer is there, and works after it.
+            "ask-and-task" => {
+                let question = Elicit::form("who?", RawJson::EMPTY_OBJECT);
+                let asking = context.ask::<Elicit>(&question).key("name").into_future();
+                let going_on = async {
+                    sleep(Duration::from_millis(10)).await;
+                    context.continue_as_task(TaskOptions::default())
+                };
+                let (answer, is_task) = futures_util::future::join(asking, going_on).await;
+                sleep(Duration::from_millis(100)).await;
+                return Ok(CallToolResult::text(format!("{is_task} {:?}", answer.map(|answer| answer.action))));
+            }
             // Keeps its own state with the host: three rounds.
             "own" => {
                 let round = context.state().map_or(0, |state| state.parse::<u32>().unwrap());

@@ -147,6 +147,23 @@ fn a_task_asks_through_itself_and_takes_answers_one_by_one() {
 }
 
 #[test]
+fn a_call_that_has_asked_becomes_a_task_with_the_answer() {
+    with_host(async |host| {
+        let asking = ask(host, "tools/call", &json!({"name": "ask-and-task"})).await;
+        assert_eq!(asking["result"]["resultType"], "input_required", "{asking}");
+        later(20).await;
+        let (state, given) = (&asking["result"]["requestState"], json!({"name": {"action": "accept"}}));
+        let retry = json!({"name": "ask-and-task", "requestState": state, "inputResponses": given});
+        let answer = ask(host, "tools/call", &retry).await;
+        assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+        let id = answer["result"]["taskId"].clone();
+        assert_eq!(look(host, &id).await["status"], "working");
+        later(100).await;
+        assert_eq!(look(host, &id).await["result"]["content"][0]["text"], "true Ok(Accept)");
+    });
+}
+
+#[test]
 fn a_task_can_be_cancelled_once_and_again() {
     with_host(async |host| {
         let id = begin(host, "task 100000").await;

@@ -177,7 +177,8 @@ impl Context {
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
     /// request is answered with the task immediately, and the later result of the handler is the task's result.
     /// Questions are asked and answered through the task; log messages are dropped, and of progress only the message is
-    /// kept, as the status message of the task. A call that is a task already stays one, with its options.
+    /// kept, as the status message of the task. A call that is a task already stays one, with its options, and one whose
+    /// client has been asked becomes a task when the client returns with the answer.
     ///
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].

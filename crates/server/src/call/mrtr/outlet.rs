@@ -60,9 +60,8 @@ impl Outlet for MultiRoundTrip {
     }
 
     fn continue_as_task(&self, options: TaskOptions) {
-        let target = if self.may_be_task { self.inner().trips.want_task() } else { None };
-        if let Some(ReplyTarget { queue, .. }) = target {
-            queue.detach(options);
+        if self.may_be_task {
+            self.inner().want_task(options);
         }
     }
 
