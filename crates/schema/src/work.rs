@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ptr;
 
 use jsonschema::Draft;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::walk::references::References;
 
@@ -19,21 +19,8 @@ const MAX_UNEVALUATED: usize = 1 << 12;
 const MAX_DEPTH: usize = 1_000;
 
 /// Keywords that apply schemas to the value itself.
-const IN_PLACE: [&str; 13] = [
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentSchemas",
-    "dependencies",
-    "contentSchema",
-];
+const IN_PLACE: [&str; 11] =
+    ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema"];
 
 /// The comparisons that one member or element of a value can take, at most: the comparisons of each schema that applies
 /// to it, and again of each for what is inside of it.
@@ -77,14 +64,23 @@ impl<'a> Count<'a> {
         self.depth += 1;
         self.known.insert(ptr::from_ref(schema), None);
         let (mut here, mut inside) = (1_usize, 0);
+        // Several of these apply to one element or member.
+        let (mut elements, mut contained, mut named, mut patterns) = (0, 0, 0, 0_usize);
         for (keyword, value) in keywords {
             self.looks_for_rest |= keyword.starts_with("unevaluated");
-            if IN_PLACE.contains(&keyword.as_str()) {
-                here = here.saturating_add(self.all(value));
-            } else {
-                inside = inside.max(self.largest(value));
+            match keyword.as_str() {
+                keyword if IN_PLACE.contains(&keyword) => here = here.saturating_add(self.all(value)),
+                "dependentSchemas" | "dependencies" => here = here.saturating_add(self.all_named(value)),
+                "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
+                    elements = elements.max(self.largest(value));
+                }
+                "contains" => contained = self.of(value),
+                "properties" => named = self.largest_named(value),
+                "patternProperties" => patterns = self.all_named(value),
+                _ => inside = inside.max(self.largest(value)),
             }
         }
+        inside = inside.max(contained.saturating_add(elements)).max(patterns.saturating_add(named));
         let count = here.saturating_add(inside);
         self.known.insert(ptr::from_ref(schema), Some(count));
         self.depth -= 1;
@@ -104,18 +100,30 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// The largest of all schemas of a keyword. For the members of `properties` the names count as keywords.
+    /// The sum for all schemas of a map.
+    fn all_named(&mut self, map: &'a Value) -> usize {
+        let schemas = map.as_object().into_iter().flat_map(Map::values);
+        schemas.fold(0, |sum: usize, schema| sum.saturating_add(self.of(schema)))
+    }
+
+    /// The largest of all schemas of a keyword. For the members of `$defs` the names count as keywords.
     fn largest(&mut self, value: &'a Value) -> usize {
         match value {
             Value::Array(schemas) => schemas.iter().map(|schema| self.of(schema)).max().unwrap_or(0),
             schema => self.of(schema),
         }
     }
+
+    /// The largest of all schemas of a map.
+    fn largest_named(&mut self, map: &'a Value) -> usize {
+        let schemas = map.as_object().into_iter().flat_map(Map::values);
+        schemas.map(|schema| self.of(schema)).max().unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     use super::*;
     use crate::validator::Validator;
@@ -144,6 +152,17 @@ mod tests {
                 true,
             ),
             ("many members", chain(40, |next| json!({"properties": {"a": next, "b": next, "c": next}})), false),
+            ("elements", chain(40, |next| json!({"items": next, "contains": next})), true),
+            ("first elements", chain(40, |next| json!({"prefixItems": [next], "items": next})), false),
+            ("a member", chain(40, |next| json!({"properties": {"a": next}, "patternProperties": {"a": next}})), true),
+            ("patterns", chain(40, |next| json!({"patternProperties": {"a": next, "^a": next}})), true),
+            (
+                "other members",
+                chain(40, |next| json!({"properties": {"a": next}, "additionalProperties": next})),
+                false,
+            ),
+            ("names of keywords", chain(40, |next| json!({"properties": {"items": next, "contains": next}})), false),
+            ("dependencies", chain(40, |next| json!({"dependentSchemas": {"a": next, "b": next}})), true),
             (
                 "itself",
                 json!({"$defs": {"n": {"anyOf": [{"items": {"$ref": "#/$defs/n"}}, {"items": {"$ref": "#/$defs/n"}}]}}, "$ref": "#/$defs/n"}),
