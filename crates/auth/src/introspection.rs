@@ -200,14 +200,17 @@ impl Inner {
 
     /// Asks the issuer, unless another request has done so while this one waited for its slot.
     fn begin(self: &Arc<Self>, token: &str, fingerprint: Fingerprint, slot: Slot<PeerKey>) -> Known {
-        let mut questions = self.questions();
-        if let Some(known) = self.known(&questions, fingerprint) {
-            return known;
-        }
         let (sender, answer) = watch::channel(None);
+        {
+            let mut questions = self.questions();
+            if let Some(known) = self.known(&questions, fingerprint) {
+                return known;
+            }
+            questions.insert(fingerprint, answer.clone());
+        }
         let inner = Arc::clone(self);
         let question = Question { inner, token: fingerprint, outcome: broken_off(), answer: sender, _slot: slot };
-        questions.insert(fingerprint, answer.clone());
+        // Without the lock: a runtime that ends drops the task immediately, and the question takes the lock.
         tokio::spawn(question.ask(token.to_owned()));
         Known::Asked(answer)
     }

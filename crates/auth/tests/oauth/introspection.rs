@@ -1,12 +1,16 @@
 //! Token checks by the issuer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::FutureExt;
 use http::header::AUTHORIZATION;
 use protomcp_auth::{ClientCredentials, HttpClient, Introspection, PeerKey, TokenError, TokenPolicy, Url, Verifier};
+use protomcp_testing::patience;
 use serde_json::{Value, json};
+use tokio::runtime;
 use tokio::time::Instant;
 
 use super::issuer::{Issuer, RESOURCE, Reply, later};
@@ -263,5 +267,29 @@ async fn tokens_are_unavailable_while_the_issuer_does_not_answer() {
         });
         let outcome = verifier.verify("opaque").await;
         assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{number}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_question_in_a_runtime_that_is_gone_is_broken_off() {
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    let (sender, outcomes) = mpsc::channel();
+    thread::spawn(move || {
+        let _entered = handle.enter();
+        let endpoint = Url::parse("http://127.0.0.1:1/introspect").unwrap();
+        let credentials = ClientCredentials::new("tools", "s3cret");
+        let policy = TokenPolicy::new("http://127.0.0.1:1", RESOURCE);
+        let verifier = Introspection::new(endpoint, credentials, policy, HttpClient::default());
+        for _ in 0..2 {
+            sender.send(verifier.verify("opaque").now_or_never()).unwrap();
+        }
+    });
+    for _ in 0..2 {
+        let outcome = outcomes.recv_timeout(patience()).expect("no lock is waited for");
+        let is_broken_off =
+            matches!(&outcome, Some(Err(TokenError::Unavailable(why))) if why.contains("was broken off"));
+        assert!(is_broken_off, "{outcome:?}");
     }
 }

@@ -68,7 +68,7 @@ impl OAuthClient {
             return Ok(Vec::new());
         }
         for _ in 0..MAX_FLIGHTS {
-            let answer = {
+            let awaited = {
                 let mut state = self.0.state();
                 match (state.session.request(SystemTime::now(), Instant::now()), &state.running) {
                     (RequestStep::Present(Some(credentials)), _) => {
@@ -78,16 +78,16 @@ impl OAuthClient {
                     // The flight may belong to a user who signs in.
                     (step, Some(running)) => match state.valid_headers(method, url) {
                         Some(headers) if step == RequestStep::Refresh => return Ok(headers),
-                        _ => running.clone(),
+                        _ => Awaited::of(running),
                     },
-                    (RequestStep::Load, None) => self.0.start(&mut state, Job::Load),
+                    (RequestStep::Load, None) => self.0.prepare(&mut state, Job::Load),
                     (RequestStep::Refresh, None) => match state.session.held().cloned() {
-                        Some(held) => self.0.start(&mut state, Job::Refresh(Box::new(held))),
+                        Some(held) => self.0.prepare(&mut state, Job::Refresh(Box::new(held))),
                         None => return Ok(Vec::new()),
                     },
                 }
             };
-            if let Err(error) = wait(answer).await {
+            if let Err(error) = awaited.landed().await {
                 return self.0.state().valid_headers(method, url).ok_or(error);
             }
         }
@@ -99,22 +99,22 @@ impl OAuthClient {
             return Ok(false);
         };
         for _ in 0..MAX_FLIGHTS {
-            let answer = {
+            let awaited = {
                 let mut state = self.0.state();
                 let step = state.session.challenge(&challenge, &demand, SystemTime::now())?;
                 match (step, &state.running) {
                     (ChallengeStep::Repeat, _) => return Ok(true),
-                    (_, Some(running)) => running.clone(),
-                    (ChallengeStep::Load, None) => self.0.start(&mut state, Job::Load),
+                    (_, Some(running)) => Awaited::of(running),
+                    (ChallengeStep::Load, None) => self.0.prepare(&mut state, Job::Load),
                     (ChallengeStep::Authorize { may_refresh }, None) => {
                         state.session.begin_round(&challenge, Instant::now())?;
                         let current = state.session.held().cloned().map(Box::new);
                         let (demand, rejected) = (demand.clone(), challenge.authorization.clone());
-                        self.0.start(&mut state, Job::Challenge { demand, current, rejected, may_refresh })
+                        self.0.prepare(&mut state, Job::Challenge { demand, current, rejected, may_refresh })
                     }
                 }
             };
-            wait(answer).await?;
+            awaited.landed().await?;
         }
         Ok(true)
     }
@@ -138,12 +138,34 @@ impl Inner {
         Url::parse(url).is_ok_and(|url| self.parts.config.is_same_origin(&url))
     }
 
-    fn start(self: &Arc<Self>, state: &mut State, job: Job) -> Answer {
+    /// Makes a flight known to all requests. The first of them starts it.
+    fn prepare(self: &Arc<Self>, state: &mut State, job: Job) -> Awaited {
         let (sender, answer) = watch::channel(None);
         state.running = Some(answer.clone());
         let flight = Flight { inner: Arc::clone(self), outcome: None, answer: sender };
-        tokio::spawn(flight.run(job));
-        answer
+        Awaited { answer, new: Some((flight, job)) }
+    }
+}
+
+/// A flight that a request waits for.
+struct Awaited {
+    answer: Answer,
+    /// The flight, if this request starts it.
+    new: Option<(Flight, Job)>,
+}
+
+impl Awaited {
+    fn of(running: &Answer) -> Self {
+        Self { answer: running.clone(), new: None }
+    }
+
+    async fn landed(mut self) -> Outcome {
+        // Without the lock: a runtime that ends drops the task immediately, and the flight takes the lock.
+        if let Some((flight, job)) = self.new {
+            tokio::spawn(flight.run(job));
+        }
+        let outcome = self.answer.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+        outcome.unwrap_or_else(broken_off)
     }
 }
 
@@ -182,15 +204,13 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         self.inner.state().running = None;
-        let broken_off = || Err(AuthorizationError::Unavailable("the authorization was broken off".to_owned()));
         let outcome = self.outcome.take().unwrap_or_else(broken_off);
         self.answer.send_replace(Some(outcome));
     }
 }
 
-async fn wait(mut answer: Answer) -> Outcome {
-    let outcome = answer.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
-    outcome.unwrap_or_else(|| Err(AuthorizationError::Unavailable("the authorization was broken off".to_owned())))
+fn broken_off() -> Outcome {
+    Err(AuthorizationError::Unavailable("the authorization was broken off".to_owned()))
 }
 
 impl Authorizer for OAuthClient {

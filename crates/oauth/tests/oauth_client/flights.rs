@@ -2,16 +2,19 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 
 use axum::response::IntoResponse;
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use http::{HeaderValue, StatusCode};
 use protomcp_oauth::{
     AuthorizationError, Authorizer, BoxFuture, Challenge, Credentials, FileTokenStore, MemoryTokenStore, OAuthClient,
-    PendingRedirect, StoreError, StoreGuard, TokenStore, UserAgent,
+    OAuthConfig, PendingRedirect, StoreError, StoreGuard, TokenStore, UserAgent,
 };
 use protomcp_testing::{in_time, patience};
 use serde_json::{Value, json};
+use tokio::runtime;
 use tokio::sync::Notify;
 
 use super::servers::{World, challenge, json_reply};
@@ -369,4 +372,26 @@ async fn a_403_without_a_demand_is_the_answer() {
     world.mcp.on(|_| challenge(403, "Bearer error=\"invalid_token\""));
     assert_eq!(world.call(&world.client()).await, Ok(403));
     assert!(world.issuer.log().is_empty());
+}
+
+#[test]
+fn a_flight_in_a_runtime_that_is_gone_is_broken_off() {
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    let (sender, outcomes) = mpsc::channel();
+    thread::spawn(move || {
+        let _entered = handle.enter();
+        let url = "https://tools.example.com/mcp";
+        let client = OAuthClient::builder(OAuthConfig::new(url).unwrap()).build();
+        for _ in 0..2 {
+            sender.send(client.headers("POST", url).now_or_never()).unwrap();
+        }
+    });
+    for _ in 0..2 {
+        let outcome = outcomes.recv_timeout(patience()).expect("no lock is waited for");
+        let is_broken_off =
+            matches!(&outcome, Some(Err(AuthorizationError::Unavailable(why))) if why.contains("was broken off"));
+        assert!(is_broken_off, "{outcome:?}");
+    }
 }
