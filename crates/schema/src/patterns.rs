@@ -1,6 +1,11 @@
 //! The part of a schema that is about the patterns of texts.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
+
+use crate::reference::local_fragment;
 
 /// Keywords that say where and by which patterns texts are matched.
 const KEPT: [&str; 6] = ["$schema", "$id", "$anchor", "$ref", "pattern", "format"];
@@ -12,10 +17,77 @@ const LISTS: [&str; 3] = ["allOf", "prefixItems", "items"];
 const MAPS: [&str; 4] = ["$defs", "definitions", "properties", "patternProperties"];
 /// Keywords with a list of schemas, one of which applies.
 const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
+/// The keyword for the targets of references to parts that are left out. It applies no schema.
+const TARGETS: &str = "x-targets";
 
 /// The schema with nothing but its patterns, and its unions in which there is one. `None` if it has no pattern.
 pub(crate) fn patterns(schema: &Value) -> Option<Value> {
-    has_pattern(schema).then(|| reduced(schema))
+    has_pattern(schema).then(|| {
+        let left = reduced(schema);
+        let mut kept = left.clone();
+        let mut targets = Targets { schema, left: &left, known: HashMap::new(), found: Vec::new() };
+        targets.redirect(&mut kept);
+        let mut moved = Vec::new();
+        while let Some(target) = targets.found.get(moved.len()).copied() {
+            let mut target = reduced(target);
+            targets.redirect(&mut target);
+            moved.push(target);
+        }
+        if !moved.is_empty() {
+            kept[TARGETS] = Value::Array(moved);
+        }
+        kept
+    })
+}
+
+/// The targets of references to parts that are left out.
+struct Targets<'a> {
+    schema: &'a Value,
+    left: &'a Value,
+    /// Their positions, by pointer or name.
+    known: HashMap<String, usize>,
+    found: Vec<&'a Value>,
+}
+
+impl Targets<'_> {
+    /// Changes the references to parts that are left out.
+    fn redirect(&mut self, part: &mut Value) {
+        match part {
+            Value::Object(members) => members.iter_mut().for_each(|(name, value)| match value {
+                Value::String(reference) if name == "$ref" => self.redirect_one(reference),
+                value => self.redirect(value),
+            }),
+            Value::Array(parts) => parts.iter_mut().for_each(|part| self.redirect(part)),
+            _ => {}
+        }
+    }
+
+    fn redirect_one(&mut self, reference: &mut String) {
+        let Some(fragment) = local_fragment(reference).map(Cow::into_owned) else { return };
+        if target(self.left, &fragment).is_some() {
+            return;
+        }
+        let Some(target) = target(self.schema, &fragment) else { return };
+        let position = *self.known.entry(fragment).or_insert_with(|| {
+            self.found.push(target);
+            self.found.len() - 1
+        });
+        *reference = format!("#/{TARGETS}/{position}");
+    }
+}
+
+/// The part of a schema at a pointer, or with a name.
+fn target<'a>(schema: &'a Value, fragment: &str) -> Option<&'a Value> {
+    if fragment.is_empty() || fragment.starts_with('/') { schema.pointer(fragment) } else { named(schema, fragment) }
+}
+
+fn named<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    match schema {
+        Value::Object(members) if members.get("$anchor").is_some_and(|anchor| anchor == name) => Some(schema),
+        Value::Object(members) => members.values().find_map(|inner| named(inner, name)),
+        Value::Array(parts) => parts.iter().find_map(|inner| named(inner, name)),
+        _ => None,
+    }
 }
 
 fn reduced(schema: &Value) -> Value {
@@ -89,6 +161,28 @@ mod tests {
                 Some(json!({"allOf": [{"pattern": "^a"}, {}], "anyOf": [word, {"type": "number"}]})),
             ),
             (json!({"propertyNames": {"pattern": "^x"}}), Some(json!({"propertyNames": {"pattern": "^x"}}))),
+            // The targets of references are kept.
+            (
+                json!({"not": {"$anchor": "n", "type": "number"}, "properties": {"m": {"$ref": "#n"}, "s": word}}),
+                Some(json!({
+                    "properties": {"m": {"$ref": "#/x-targets/0"}, "s": {"pattern": "^a"}},
+                    "x-targets": [{"$anchor": "n"}],
+                })),
+            ),
+            (
+                json!({"properties": {"n": {"anyOf": [{"type": "number"}]}, "m": {"$ref": "#/properties/n/anyOf/0"}, "s": word}}),
+                Some(json!({
+                    "properties": {"n": {}, "m": {"$ref": "#/x-targets/0"}, "s": {"pattern": "^a"}},
+                    "x-targets": [{}],
+                })),
+            ),
+            (
+                json!({"$ref": "#/parts/a%20b", "parts": {"a b": {"pattern": "^a", "items": {"$ref": "#/parts/a b"}}}}),
+                Some(json!({
+                    "$ref": "#/x-targets/0",
+                    "x-targets": [{"pattern": "^a", "items": {"$ref": "#/x-targets/0"}}],
+                })),
+            ),
         ] {
             assert_eq!(patterns(&schema), expected, "{schema}");
         }

@@ -86,7 +86,8 @@ impl Validator {
     }
 
     /// The part of the schema that is about the patterns of texts, for a value that others may convert until it matches the
-    /// rest. A union in which there is a pattern is kept whole, and one without is left out. `None` if there is no pattern.
+    /// rest. A union in which there is a pattern is kept whole, and one without is left out. The whole schema if that part
+    /// cannot be compiled alone. `None` if there is no pattern.
     ///
     /// ```
     /// use protomcp_schema::Validator;
@@ -100,7 +101,9 @@ impl Validator {
     /// ```
     #[must_use]
     pub fn patterns(&self) -> Option<Self> {
-        Self::compile(patterns(&self.schema)?).ok()
+        let patterns = patterns(&self.schema)?;
+        // It may refer to an `$id` in a part that is left out.
+        Some(Self::compile(patterns).unwrap_or_else(|_| self.clone()))
     }
 
     /// Checks a value.
@@ -122,6 +125,8 @@ const SHORT_COMPARISONS: usize = 1 << 17;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -138,6 +143,20 @@ mod tests {
         ] {
             let validator = Validator::compile(serde_json::from_str(schema).unwrap()).unwrap();
             assert_eq!(validator.takes_long(&RawJson::parse(value).unwrap()), long);
+        }
+    }
+
+    #[test]
+    fn patterns_are_checked_together_with_any_reference() {
+        let word = json!({"pattern": "^a"});
+        for part in
+            [json!({"$ref": "#/properties/n/anyOf/0"}), json!({"$ref": "#number"}), json!({"$ref": "#/properties/n"})]
+        {
+            let number = json!({"anyOf": [{"$anchor": "number", "type": "number"}, {"type": "null"}]});
+            let schema = json!({"properties": {"n": number, "m": part, "s": word}});
+            let patterns = Validator::compile(schema).unwrap().patterns().unwrap();
+            assert!(patterns.is_valid(&json!({"m": "1", "s": "a"})), "{part}");
+            assert!(!patterns.is_valid(&json!({"m": 1, "s": "b"})), "{part}");
         }
     }
 }

@@ -277,12 +277,17 @@ mod tests {
 
     #[test]
     fn a_text_that_breaks_a_pattern_is_passed_to_no_tool() {
-        let schema = r#"{"properties":{"n":{"type":"number"},"s":{"type":"string","pattern":"^(a+)+$"}}}"#;
-        let input = Input::new(RawJson::parse(schema).unwrap()).checked_by_process(true);
+        let schema = json!({"properties": {
+            "n": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            "m": {"$ref": "#/properties/n/anyOf/0"},
+            "s": {"type": "string", "pattern": "^(a+)+$"},
+        }});
+        let input = Input::new(RawJson::parse(schema.to_string()).unwrap()).checked_by_process(true);
         for (arguments, refused) in [
             (r#"{"n":"5","s":"aa"}"#, false),
             (r#"{"n":"five"}"#, false),
             (r#"{"n":"five","s":7}"#, false),
+            (r#"{"m":"five","s":"aa"}"#, false),
             (r#"{"s":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}"#, true),
             (r#"{"n":"five","s":"b"}"#, true),
         ] {
