@@ -81,6 +81,14 @@ pub(crate) fn is_object(schema: &Value) -> bool {
 /// The schema of `{"result": …}` around a value that is not an object: before 2026-07-28 structured content must be
 /// one.
 pub(crate) fn wrap(mut schema: Value) -> Value {
+    // A type that contains itself.
+    each_subschema(&mut schema, &mut |object| {
+        if let Some(Value::String(reference)) = object.get_mut("$ref")
+            && reference == "#"
+        {
+            *reference = format!("#/properties/{WRAPPED}");
+        }
+    });
     let definitions = schema.as_object_mut().and_then(|object| object.remove("$defs"));
     let mut root = json!({"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED]});
     if let (Some(definitions), Value::Object(root)) = (definitions, &mut root) {

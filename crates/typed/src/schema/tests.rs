@@ -42,6 +42,12 @@ struct Tree {
     children: Vec<Self>,
 }
 
+#[derive(Deserialize, Serialize, JsonSchema)]
+enum Sum {
+    Number(f64),
+    Of(Vec<Self>),
+}
+
 fn args() -> Value {
     infer::<Args>(Direction::In)
 }
@@ -71,6 +77,10 @@ fn only_recursive_types_are_references() {
     let check = Validator::compile(wrapped).unwrap();
     assert!(check.is_valid(&json!({"result": [{"children": []}]})));
     assert!(!check.is_valid(&json!({"result": [{"children": 5}]})));
+    let check = Validator::compile(wrap(infer::<Sum>(Direction::Out))).unwrap();
+    assert!(check.is_valid(&json!({"result": {"Of": [{"Number": 1}, {"Of": []}]}})));
+    assert!(!check.is_valid(&json!({"result": {"Of": [{"Number": "one"}]}})));
+    assert!(!check.is_valid(&json!({"result": {"Of": [{"result": {"Number": 1}}]}})));
 }
 
 #[test]

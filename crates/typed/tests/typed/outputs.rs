@@ -15,6 +15,13 @@ struct Point {
     label: Option<String>,
 }
 
+/// Contains itself, and is not an object by its schema.
+#[derive(Serialize, JsonSchema)]
+enum Sum {
+    Number(f64),
+    Of(Vec<Self>),
+}
+
 fn point() -> Point {
     Point { x: 1, label: None }
 }
@@ -30,6 +37,7 @@ fn every_kind_of_value_becomes_a_result() {
         .tool(Tool::new("json", "").handler(async || Json(point())))
         .tool(Tool::new("list", "").handler(async || Json(vec![point()])))
         .tool(Tool::new("perhaps", "").handler(async || Json(Some(point()))))
+        .tool(Tool::new("sum", "").handler(async || Json(Sum::Of(vec![Sum::Number(1.5)]))))
         .tool(Tool::new("bare", "").handler(async || Json(point())).without_output_schema())
         .tool(Tool::new("dynamic", "").handler(async || Json(json!([1]))))
         .tool(Tool::new("both", "").handler(async || (vec![ContentBlock::text("a point")], Json(point()))))
@@ -52,6 +60,7 @@ fn every_kind_of_value_becomes_a_result() {
             ("json", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
             ("list", with_structured(text(r#"[{"x":1}]"#), json!({"result": [{"x": 1}]}))),
             ("perhaps", with_structured(text(r#"{"x":1}"#), json!({"result": {"x": 1}}))),
+            ("sum", with_structured(text(r#"{"Of":[{"Number":1.5}]}"#), json!({"result": {"Of": [{"Number": 1.5}]}}))),
             ("bare", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
             ("dynamic", with_structured(text("[1]"), json!({"result": [1]}))),
             ("both", with_structured(text("a point"), json!({"x": 1}))),
