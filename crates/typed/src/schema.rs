@@ -125,7 +125,7 @@ pub(crate) fn close(schema: &mut Value) {
     }
 }
 
-/// The single values that a schema allows, as text: for completion and for messages.
+/// The single values that a schema allows, as text: for completion and for messages. Empty if it allows others, too.
 pub(crate) fn choices(schema: &Value) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -140,7 +140,11 @@ pub(crate) fn choices(schema: &Value) -> Vec<String> {
     }
     for keyword in ["oneOf", "anyOf"] {
         if let Some(Value::Array(branches)) = schema.get(keyword) {
-            return branches.iter().flat_map(choices).collect();
+            let is_null = |branch: &&Value| branch.get("type").and_then(Value::as_str) == Some("null");
+            let named = branches.iter().filter(|branch| !is_null(branch)).map(choices);
+            // A branch without any allows other values.
+            let all: Option<Vec<_>> = named.map(|some| (!some.is_empty()).then_some(some)).collect();
+            return all.unwrap_or_default().concat();
         }
     }
     match schema.get("type") {

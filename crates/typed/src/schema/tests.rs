@@ -69,6 +69,19 @@ fn a_struct_becomes_an_object_in_its_own_order() {
 }
 
 #[test]
+fn a_union_with_an_open_branch_has_no_choices() {
+    let (named, null) = (json!({"enum": ["a", "b"]}), json!({"type": "null"}));
+    for (branches, expected) in [
+        (vec![named.clone(), null.clone()], vec!["a", "b"]),
+        (vec![named.clone(), json!({"const": 1}), json!({"type": "boolean"})], vec!["a", "b", "1", "true", "false"]),
+        (vec![named.clone(), json!({"type": "string"})], vec![]),
+        (vec![json!({"anyOf": [named, {}]}), null], vec![]),
+    ] {
+        assert_eq!(choices(&json!({"anyOf": branches})), expected, "{branches:?}");
+    }
+}
+
+#[test]
 fn only_recursive_types_are_references() {
     let schema = infer::<Tree>(Direction::In);
     assert!(schema["properties"]["children"]["items"].get("$ref").is_some(), "{schema}");

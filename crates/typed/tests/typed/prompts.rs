@@ -87,6 +87,33 @@ fn arguments_are_inferred_described_and_checked() {
     });
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Letter {
+    tone: Tone,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Tone {
+    Formal,
+    #[serde(untagged)]
+    Other(String),
+}
+
+#[test]
+fn an_argument_may_have_a_text_that_its_type_does_not_name() {
+    let prompt = Prompt::new("letter", "").handler(async |letter: Letter| match letter.tone {
+        Tone::Formal => "a formal letter".to_owned(),
+        Tone::Other(tone) => format!("a letter: {tone}"),
+    });
+    with(&Registry::builder("t", "1").prompt(prompt).build().unwrap(), async |mut host| {
+        for (tone, expected) in [("formal", "a formal letter"), ("cheerful", "a letter: cheerful")] {
+            let result = host.ask("prompts/get", json!({"name": "letter", "arguments": {"tone": tone}})).await.unwrap();
+            assert_eq!(result["messages"][0]["content"]["text"], expected);
+        }
+    });
+}
+
 #[test]
 fn every_kind_of_value_becomes_a_prompt() {
     let both = || PromptMessage::new(Role::Assistant, ContentBlock::text("b").to_raw());
