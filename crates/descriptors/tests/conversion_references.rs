@@ -45,6 +45,34 @@ fn maps_and_lists_inside_themselves_are_any_value() {
 }
 
 #[test]
+fn each_reference_to_an_object_that_may_be_null_allows_null() {
+    let own = || json!({"$ref": "#/$defs/node"});
+    let node = |kind: Value| json!({"type": kind, "properties": {"next": own()}, "required": ["next"]});
+    let marked = {
+        let mut node = node(json!("object"));
+        node["nullable"] = json!(true);
+        node
+    };
+    for definition in [
+        node(json!(["object", "null"])),
+        marked,
+        json!({"anyOf": [node(json!("object")), {"type": "null"}]}),
+        json!({"allOf": [node(json!(["object", "null"])), {"minProperties": 0}]}),
+    ] {
+        let list = json!({"type": "array", "items": own()});
+        let schema = json!({
+            "type": "object",
+            "properties": {"a": own(), "b": own(), "c": list, "d": list},
+            "required": ["a", "b"],
+            "$defs": {"node": definition},
+        });
+        let text = convert(Style::Strict, &schema).text();
+        assert!(!text.contains("required"), "{definition}: {text}");
+        assert_eq!(text.matches("repeated google.protobuf.Value").count(), 2, "{definition}: {text}");
+    }
+}
+
+#[test]
 fn references_are_decoded_as_fragments_of_a_uri() {
     for (reference, name) in [
         ("#/$defs/%C3%BC", "ü"),

@@ -235,6 +235,8 @@ struct Reading<'a> {
     messages: Vec<ProtoMessage>,
     /// The messages of references, by JSON pointer.
     by_pointer: BTreeMap<String, String>,
+    /// The ones of these that have been looked at: true if null is allowed, too.
+    nullable: BTreeMap<String, bool>,
     /// The references that are being read, of which one inside itself has no message.
     open: Vec<String>,
     taken: BTreeSet<String>,
@@ -294,6 +296,7 @@ impl<'a> Reading<'a> {
             report: Report::default(),
             messages: Vec::new(),
             by_pointer: BTreeMap::new(),
+            nullable: BTreeMap::new(),
             open: Vec::new(),
             taken: BTreeSet::new(),
             depth: 0,

@@ -112,8 +112,16 @@ impl<'a> Reading<'a> {
             self.fallback(place, "$ref", "the reference leads nowhere in this schema");
             return Mapped::any("Value");
         };
-        if let Some(name) = self.by_pointer.get(&pointer) {
-            return Mapped::new(FieldType::Message(name.clone()), Rules::default());
+        if let Some(name) = self.by_pointer.get(&pointer).cloned() {
+            let nullable = match self.nullable.get(&pointer) {
+                Some(nullable) => *nullable,
+                None => {
+                    let nullable = self.may_be_null(found, &Place { pointer: pointer.clone(), name: name.clone() });
+                    self.nullable.insert(pointer, nullable);
+                    nullable
+                }
+            };
+            return Mapped { nullable, ..Mapped::new(FieldType::Message(name), Rules::default()) };
         }
         if self.open.contains(&pointer) {
             self.fallback(place, "$ref", "a map or list inside itself is any value");
@@ -127,6 +135,20 @@ impl<'a> Reading<'a> {
         let mapped = self.mapped(found, &Place { pointer, name });
         self.open.pop();
         mapped
+    }
+
+    /// True if a schema that has a message allows null, too.
+    fn may_be_null(&mut self, schema: &Value, place: &Place) -> bool {
+        let Some(mut schema) = schema.as_object() else { return false };
+        let merged;
+        if schema.contains_key("allOf") {
+            merged = self.merged(schema, place);
+            schema = &merged;
+        }
+        let (types, nullable) = types(schema);
+        let alternatives = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(*keyword)?.as_array());
+        let has_null = |one: &Value| one.as_object().is_some_and(|one| self::types(one).1);
+        nullable || types.is_empty() && alternatives.is_some_and(|alternatives| alternatives.iter().any(has_null))
     }
 
     /// `allOf` merged into the schema around it.
