@@ -241,6 +241,11 @@ fn references_and_combinations_are_followed_or_reported() {
             format!("optional string a = 1 [{RULE}.string.min_len = 1];"),
             Lossless,
         ),
+        (
+            json!({"allOf": [{"$ref": "#/properties/a/$defs/b", "minLength": 3}], "$defs": {"b": {"type": "string"}}}),
+            format!("optional string a = 1 [{RULE}.string.min_len = 3];"),
+            Lossless,
+        ),
         (json!({"type": "string", "not": {"const": "x"}}), "optional string a = 1;".to_owned(), Lossy),
     ]);
 }

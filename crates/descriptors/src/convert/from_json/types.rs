@@ -155,47 +155,45 @@ impl<'a> Reading<'a> {
     pub(super) fn merged(&mut self, schema: &Map<String, Value>, place: &Place) -> Map<String, Value> {
         let mut merged = schema.clone();
         let Some(Value::Array(parts)) = merged.shift_remove("allOf") else { return merged };
-        for part in &parts {
-            let part = match part.get("$ref") {
-                None => Some(part.clone()),
-                Some(reference) => {
-                    let pointer = reference.as_str().and_then(local_pointer);
-                    pointer.and_then(|pointer| self.root.pointer(&pointer)).cloned()
+        let root = self.root;
+        for mut part in parts {
+            let reference = part.as_object_mut().and_then(|part| part.shift_remove("$ref"));
+            let target = reference.map(|reference| root.pointer(&local_pointer(reference.as_str()?)?));
+            for schema in target.into_iter().chain([Some(&part)]) {
+                self.copy(schema.map_or(0, text_size));
+                if self.is_too_large {
+                    return merged;
                 }
-            };
-            self.copy(part.as_ref().map_or(0, text_size));
-            if self.is_too_large {
-                break;
-            }
-            let Some(Value::Object(part)) = part else {
-                self.lossy(place, "allOf", "a part is not a schema of this document");
-                continue;
-            };
-            for (keyword, value) in part {
-                self.merge(&mut merged, keyword, value, place);
+                let Some(Value::Object(schema)) = schema else {
+                    self.lossy(place, "allOf", "a part is not a schema of this document");
+                    continue;
+                };
+                for (keyword, value) in schema {
+                    self.merge(&mut merged, keyword, value, place);
+                }
             }
         }
         merged
     }
 
-    fn merge(&mut self, merged: &mut Map<String, Value>, keyword: String, value: Value, place: &Place) {
-        match (merged.get_mut(&keyword), value) {
+    fn merge(&mut self, merged: &mut Map<String, Value>, keyword: &str, value: &Value, place: &Place) {
+        match (merged.get_mut(keyword), value) {
             (Some(Value::Object(old)), Value::Object(new)) if keyword == "properties" => {
                 for (key, schema) in new {
-                    if old.get(&key).is_some_and(|old| *old != schema) {
+                    if old.get(key).is_some_and(|old| old != schema) {
                         self.lossy(place, "allOf", &format!("{key:?} has two schemas"));
                     } else {
-                        old.insert(key, schema);
+                        old.insert(key.clone(), schema.clone());
                     }
                 }
             }
-            (Some(Value::Array(old)), Value::Array(new)) if keyword == "required" => old.extend(new),
-            (Some(old), new) if *old != new && keyword != "description" && keyword != "title" => {
+            (Some(Value::Array(old)), Value::Array(new)) if keyword == "required" => old.extend(new.iter().cloned()),
+            (Some(old), new) if *old != *new && keyword != "description" && keyword != "title" => {
                 self.lossy(place, "allOf", &format!("{keyword:?} has two values"));
             }
             (Some(_), _) => {}
             (None, value) => {
-                merged.insert(keyword, value);
+                merged.insert(keyword.to_owned(), value.clone());
             }
         }
     }
