@@ -17,6 +17,8 @@ pub(crate) fn to_re2(pattern: &str) -> Result<String, &'static str> {
         let after = &rest[c.len_utf8()..];
         rest = match c {
             '\\' => escape(after, &mut made)?,
+            // A range from or to a hyphen. Other engines subtract classes with it.
+            '-' if in_class && after.starts_with('-') => return Err("a double hyphen in a class"),
             // Other engines nest classes, and intersect or subtract them.
             '[' | '&' | '~' if in_class => {
                 made.push('\\');
@@ -196,6 +198,9 @@ mod tests {
             ("[[&&x~~]", Ok(r"[\[\&\&x\~\~]")),
             ("[(?=]", Ok("[(?=]")),
             ("a[^]b", Ok("a(?s:.)b")),
+            ("a--[-a-z-]", Ok("a--[-a-z-]")),
+            ("^[!--]+$", Err("a double hyphen in a class")),
+            ("[--a]", Err("a double hyphen in a class")),
             ("a[]", Err("an empty class")),
             ("(?=a)", Err("look-around")),
             ("a(?<!b)", Err("look-around")),
