@@ -169,6 +169,12 @@ fn numbers_have_their_types_and_rules() {
         ),
         (json!({"type": "integer", "minimum": 0.5}), format!("optional int64 a = 1 [{RULE}.int64.gte = 1];"), Lossless),
         (json!({"type": "integer", "minimum": 5, "maximum": 1}), "optional int32 a = 1;".to_owned(), Lossy),
+        (
+            json!({"type": "integer", "enum": [1.0, 2]}),
+            format!("optional int32 a = 1 [ {RULE}.int32.in = 1, {RULE}.int32.in = 2 ];"),
+            Lossless,
+        ),
+        (json!({"type": "integer", "const": 1.0}), format!("optional int32 a = 1 [{RULE}.int32.in = 1];"), Lossless),
         (json!({"type": "number"}), format!("optional double a = 1 [{RULE}.double.finite = true];"), Lossless),
         (
             json!({"type": "number", "exclusiveMinimum": 0}),

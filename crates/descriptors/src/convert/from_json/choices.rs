@@ -9,6 +9,9 @@ use crate::convert::model::FieldType;
 use crate::convert::rules::Rules;
 use crate::convert::scalars::{bool_choice, integer_choice, string_choice};
 
+/// Floating point has every integer up to this one.
+const MAX_EXACT: f64 = (1_u64 << 53) as f64;
+
 impl Reading<'_> {
     /// `enum` and `const`.
     pub(super) fn choice(&mut self, schema: &Map<String, Value>, place: &Place) -> Option<Mapped> {
@@ -26,7 +29,7 @@ impl Reading<'_> {
             self.lossy(place, read, "no value is allowed, which cannot be expressed");
         }
         let texts: Option<Vec<&str>> = some.iter().map(|value| value.as_str()).collect();
-        let integers: Option<Vec<i64>> = some.iter().map(|value| value.as_i64()).collect();
+        let integers: Option<Vec<i64>> = some.iter().map(|value| integer(value)).collect();
         let booleans: Option<Vec<bool>> = some.iter().map(|value| value.as_bool()).collect();
         let (kind, mut mapped) = match (texts, integers, booleans) {
             _ if some.is_empty() => (Kind::Constant, Mapped::new(FieldType::Null, Rules::default())),
@@ -78,11 +81,19 @@ impl Reading<'_> {
     }
 }
 
+/// The integer that a number is, also one that is written like `1.0`.
+fn integer(value: &Value) -> Option<i64> {
+    let is_exact = |number: &f64| number.fract() == 0.0 && number.abs() <= MAX_EXACT;
+    value.as_i64().or_else(|| value.as_f64().filter(is_exact).map(|number| number as i64))
+}
+
 fn is_of(name: &str, value: &Value) -> bool {
     match value {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
-        Value::Number(number) => name == "number" || (name == "integer" && !number.is_f64()),
+        Value::Number(number) => {
+            name == "number" || (name == "integer" && number.as_f64().is_some_and(|number| number.fract() == 0.0))
+        }
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",
         Value::Object(_) => name == "object",
