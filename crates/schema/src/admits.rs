@@ -41,8 +41,8 @@ struct Place<'a> {
 struct Admission<'a> {
     value: &'a Value,
     visits: usize,
-    /// The parts around the one that is looked at.
-    above: Vec<&'a Value>,
+    /// The parts around the one that is looked at, and if they are about the object.
+    above: Vec<(&'a Value, bool)>,
 }
 
 impl<'a> Admission<'a> {
@@ -51,11 +51,12 @@ impl<'a> Admission<'a> {
             return true;
         }
         self.visits -= 1;
+        let is_object = place.member.is_some();
         // A part that refers to itself adds nothing to its other choices.
-        if self.above.iter().any(|above| ptr::eq(*above, schema)) {
+        if self.above.iter().any(|above| ptr::eq(above.0, schema) && above.1 == is_object) {
             return false;
         }
-        self.above.push(schema);
+        self.above.push((schema, is_object));
         let admits = self.own(schema, place) && self.joined(schema, place);
         self.above.pop();
         admits
@@ -186,6 +187,12 @@ mod tests {
             json!({"anyOf": [{"properties": {"a": text}}, {"properties": {"a": {"type": "null"}}}]}),
         ] {
             assert!(admits_member(&schema, "a", &json!("1")) && !admits_member(&schema, "a", &json!(1)), "{schema}");
+        }
+        let own = json!({"$ref": "#"});
+        for (part, admits_text) in [(own.clone(), false), (json!({"anyOf": [text, own]}), true)] {
+            let schema = json!({"type": "object", "properties": {"a": part}});
+            assert!(admits_member(&schema, "a", &json!({})) && !admits_member(&schema, "a", &json!(1)), "{schema}");
+            assert_eq!(admits_member(&schema, "a", &json!("x")), admits_text, "{schema}");
         }
         let patterns = json!({"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": text});
         assert!(admits_member(&patterns, "a", &json!(1)));
