@@ -120,7 +120,10 @@ fn move_references(schema: &mut Value, place: &str) -> bool {
         if let Some(Value::String(reference)) = object.get_mut("$ref")
             && let Some(rest) = reference.strip_prefix('#')
         {
-            *reference = format!("{place}{rest}");
+            // A name holds in the whole document.
+            if rest.is_empty() || rest.starts_with('/') {
+                *reference = format!("{place}{rest}");
+            }
             has_any = true;
         }
     });
@@ -180,6 +183,8 @@ fn tasks<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> AsTask {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_schema::Validator;
+
     use super::*;
 
     fn action(name: &str, about: &str, schema: &Value) -> Action {
@@ -224,6 +229,22 @@ mod tests {
         assert_eq!(union["properties"]["inner"], json!({"$ref": "#/$defs/action1"}));
         let next = "/$defs/action0/$defs/Node/properties/next";
         assert_eq!(union.pointer(next).unwrap(), &json!({"$ref": "#/$defs/action0/$defs/Node"}));
+    }
+
+    #[test]
+    fn references_of_draft_7_and_names_lead_to_their_schemas() {
+        let node = json!({"type": "object", "properties": {"next": {"$ref": "#/definitions/Node"}}});
+        let old = json!({"type": "object", "properties": {"old": {"$ref": "#/definitions/Node"}},
+            "definitions": {"Node": node}});
+        let named = json!({"type": "object", "properties": {"named": {"$ref": "#node"}},
+            "$defs": {"Node": {"$anchor": "node", "type": "object", "properties": {"next": {"$ref": "#node"}}}}});
+        let union = schema(&[action("old", "", &old), action("named", "", &named)]);
+        assert_eq!(union["properties"]["old"], json!({"$ref": "#/$defs/action0/definitions/Node"}));
+        let check = Validator::compile(union).unwrap();
+        for name in ["old", "named"] {
+            assert!(check.is_valid(&json!({"action": name, name: {"next": {"next": {}}}})), "{name}");
+            assert!(!check.is_valid(&json!({"action": name, name: {"next": {"next": 5}}})), "{name}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every schema inside a schema.
+//! Every schema inside a schema, also with the keywords of draft 7.
 
 use serde_json::{Map, Value};
 
@@ -8,14 +8,18 @@ pub(crate) fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<
     visit(object);
     for (keyword, value) in object.iter_mut() {
         match (keyword.as_str(), value) {
-            ("properties" | "patternProperties" | "$defs" | "dependentSchemas", Value::Object(schemas)) => {
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
+                Value::Object(schemas),
+            ) => {
                 schemas.values_mut().for_each(|schema| each_subschema(schema, visit));
             }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                 schemas.iter_mut().for_each(|schema| each_subschema(schema, visit));
             }
             (
                 "items"
+                | "additionalItems"
                 | "contains"
                 | "additionalProperties"
                 | "propertyNames"
