@@ -9,6 +9,8 @@ use protomcp_conformance::{Everything, Sandbox, Web, eventually, judge, living, 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::terminal::Terminal;
+
 /// Runs `pmcp` in a folder with a tool file, to its end.
 fn run(sandbox: &Sandbox, args: &[&str], input: &str) -> Output {
     let mut command = sandbox.pmcp(args).command();
@@ -243,10 +245,8 @@ fn forms_are_answered_by_the_command_line() {
     assert!(code == Some(1) && text.contains("(-32021); it asks its user: give the answers with --answer"), "{text}");
 }
 
-#[test]
-fn a_question_that_was_not_expected_names_the_flag() {
-    let sandbox = sandbox();
-    let server = r#"
+/// A server that asks its user without a look at the capabilities of the client.
+const ASKING: &str = r#"
 import json, sys
 
 def send(**message):
@@ -258,17 +258,33 @@ for line in iter(sys.stdin.readline, ""):
         info = {"name": "asks", "version": "1"}
         send(id=request["id"], result={"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
     elif request["method"] == "tools/call":
-        # Without a look at the capabilities of the client.
         send(id="q", method="elicitation/create", params={"message": "Who?", "requestedSchema": {"type": "object"}})
         json.loads(sys.stdin.readline())
         send(id=request["id"], result={"content": [{"type": "text", "text": "it failed"}], "isError": True})
     elif "id" in request:
         send(id=request["id"], error={"code": -32601, "message": "method not found"})
 "#;
-    sandbox.write("server.py", server);
+
+#[test]
+fn a_question_that_was_not_expected_names_the_flag() {
+    let sandbox = sandbox();
+    sandbox.write("server.py", ASKING);
     let python = peers().join("py/bin/python");
     let (code, text) = error(&sandbox, &["call", "ask", "--", &python.to_string_lossy(), "server.py"]);
     assert!(code == Some(1) && text.matches("--answer KEY=VALUE").count() == 1, "{text}");
+}
+
+#[test]
+fn a_call_ends_while_its_question_is_open() {
+    let sandbox = Sandbox::new();
+    sandbox.write("server.py", ASKING);
+    let python = peers().join("py/bin/python");
+    let words = ["call", "ask", "--", &python.to_string_lossy(), "server.py"];
+    let terminal = Terminal::pmcp(&sandbox, &words);
+    terminal.line("Answer? [y/N]");
+    terminal.press("C-c");
+    assert_eq!(terminal.ended(), "1 icanon");
+    assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! The live view of `pmcp dev`, in the terminal of tmux: keys, sizes and colours as a person has them.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use protomcp_conformance::Sandbox;
 use protomcp_testing::eventually;
+
+use crate::terminal::{Terminal, run};
 
 const TOOLS: &str = r#"
 import asyncio, os, pathlib
@@ -26,117 +24,6 @@ async def wait() -> str:
 def crash() -> str:
     os._exit(3)
 "#;
-
-/// Runs a program, and shows how it has ended and in which mode it has left the terminal. (tmux does not always know the
-/// status of a program.)
-const WITH_END: &str =
-    "\"$0\" \"$@\"; printf 'ended: %s %s\\n' \"$?\" \"$(stty -a | grep -o -- '-*icanon')\"; read -r _";
-
-/// A terminal with a program.
-struct Terminal {
-    /// The socket of its server.
-    socket: PathBuf,
-}
-
-impl Terminal {
-    /// A terminal without a program. A server that ends does not disturb the next one.
-    fn new(sandbox: &Sandbox) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        Self { socket: sandbox.runtime().join(format!("tmux{}", COUNT.fetch_add(1, Ordering::Relaxed))) }
-    }
-
-    /// Starts `pmcp dev` with these words in a window of 80 columns and 24 rows.
-    fn start(sandbox: &Sandbox, words: &[&str]) -> Self {
-        let terminal = Self::new(sandbox);
-        let pmcp = sandbox.pmcp(&[&["dev"], words].concat()).without("NO_COLOR").command();
-        let mut start = terminal.tmux();
-        start.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "history-limit", "100000", ";"]);
-        start.args(["new-session", "-x", "80", "-y", "24", "-d"]);
-        for (name, value) in pmcp.get_envs() {
-            let value = value.map(|value| value.to_string_lossy()).unwrap_or_default();
-            start.arg("-e").arg(format!("{}={value}", name.to_string_lossy()));
-        }
-        start
-            .args(["--", "sh", "-c", WITH_END])
-            .arg(pmcp.get_program())
-            .args(pmcp.get_args())
-            .current_dir(sandbox.path(""));
-        run(&mut start);
-        terminal
-    }
-
-    fn tmux(&self) -> Command {
-        let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(&self.socket).env("LC_ALL", "C.UTF-8");
-        tmux
-    }
-
-    /// Types a text.
-    fn types(&self, text: &str) {
-        run(self.tmux().args(["send-keys", "-l", text]));
-    }
-
-    /// Presses a key, in the words of tmux.
-    fn press(&self, key: &str) {
-        run(self.tmux().args(["send-keys", key]));
-    }
-
-    fn resize(&self, columns: u16, rows: u16) {
-        run(self.tmux().args(["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]));
-    }
-
-    /// The lines of the screen, without those that are empty at its end.
-    fn screen(&self) -> String {
-        run(self.tmux().args(["capture-pane", "-p"])).trim_end().to_owned()
-    }
-
-    /// The whole text of the terminal with its colours.
-    fn painted(&self) -> String {
-        run(self.tmux().args(["capture-pane", "-p", "-e", "-S", "-"]))
-    }
-
-    /// Waits for a screen that is as it should be.
-    #[track_caller]
-    fn shows(&self, what: &str, is_right: impl Fn(&str) -> bool) -> String {
-        let mut last = String::new();
-        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            eventually(what, || {
-                last = self.screen();
-                is_right(&last).then(|| last.clone())
-            })
-        }));
-        found.unwrap_or_else(|_| panic!("{what} is not on the screen:\n{last}"))
-    }
-
-    /// Waits for a line that begins like this.
-    #[track_caller]
-    fn line(&self, start: &str) -> String {
-        self.shows(start, |screen| screen.lines().any(|line| line.starts_with(start)))
-    }
-
-    /// Waits for the end of the program, and returns its status and the mode of the terminal.
-    #[track_caller]
-    fn ended(&self) -> String {
-        let screen = self.line("ended: ");
-        let line = screen.lines().find_map(|line| line.strip_prefix("ended: "));
-        line.expect("it was just found").to_owned()
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // The server of this test alone.
-        let _gone = self.tmux().arg("kill-server").output();
-    }
-}
-
-/// Runs a command of tmux, and returns its output.
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let output: Output = command.output().unwrap_or_else(|error| panic!("tmux: {error}; run scripts/setup terminal"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 /// Waits until the process has begun the call of `wait`.
 fn begun(sandbox: &Sandbox) {

@@ -88,6 +88,7 @@ mod storm;
 mod suite;
 mod suite_bridge;
 mod suite_client;
+mod terminal;
 mod test_command;
 mod third_party;
 mod tls;

@@ -29,7 +29,8 @@ pub(crate) fn refused(method: &str) {
 /// Asks the user.
 pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject> {
     waiting::give_way();
-    let asked = tokio::task::spawn_blocking(move || ask(&question, &mut io::stdin().lock(), &mut io::stderr().lock()));
+    // The lock of standard error is for the end of the program and for progress while the question is open.
+    let asked = tokio::task::spawn_blocking(move || ask(&question, &mut io::stdin().lock(), &mut io::stderr()));
     asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
 }
 
