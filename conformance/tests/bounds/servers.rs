@@ -130,6 +130,11 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "references that are written out in a list of tools with `--for`",
+        "{crates/check/src/adapt/schemas.rs GROWTH count} times the bytes of the list and {crates/check/src/adapt/schemas.rs MIN_BYTES bytes}; {crates/check/src/adapt/schemas.rs MAX_VALUES count} values of a schema, {crates/check/src/adapt/schemas.rs MAX_DEPTH count} deep; others allow any object",
+        "",
+    ),
+    (
         "web pages that users of a session were sent to",
         "{crates/gateway/src/web_pages.rs MAX_PAGES count}, with ids of {crates/gateway/src/web_pages.rs MAX_ID bytes}; the oldest is forgotten",
         "",

@@ -47,9 +47,10 @@ impl Adaptation {
         for tool in read.iter().filter(|tool| !tool.name.is_empty() && self.is_fine(tool)) {
             names.keep(&tool.name);
         }
+        let mut growth = schemas::growth(page);
         let adapted = page.iter().zip(&read).map(|(raw, tool)| {
             let name = if tool.name.is_empty() { None } else { names.of(&tool.name, self.room()) };
-            self.definition(raw, tool, name).unwrap_or_else(|| raw.clone())
+            self.definition(raw, tool, name, &mut growth).unwrap_or_else(|| raw.clone())
         });
         adapted.collect()
     }
@@ -82,10 +83,17 @@ impl Adaptation {
     }
 
     /// The definition under another name and with other schemas; `None` if nothing changes.
-    fn definition(&self, raw: &RawJson, tool: &ToolDefinition, name: Option<String>) -> Option<RawJson> {
+    fn definition(
+        &self,
+        raw: &RawJson,
+        tool: &ToolDefinition,
+        name: Option<String>,
+        growth: &mut usize,
+    ) -> Option<RawJson> {
         let checks = || self.rules.iter().map(|rule| &rule.check);
-        let input = tool.input().and_then(|schema| changed(schema, |schema| schemas::input(&checks(), schema)));
-        let mut output = tool.output().and_then(|schema| changed(schema, |schema| schemas::output(checks(), schema)));
+        let input = tool.input().and_then(|schema| changed(schema, |schema| schemas::input(&checks(), schema, growth)));
+        let output = tool.output();
+        let mut output = output.and_then(|schema| changed(schema, |schema| schemas::output(checks(), schema, growth)));
         let drops_output = tool.output().is_some_and(|schema| schemas::is_refused_output(checks(), schema));
         if name.is_none() && input.is_none() && output.is_none() && !drops_output {
             return None;

@@ -1,22 +1,35 @@
 //! Schemas without the parts that hosts refuse.
 
 use protomcp_schema::local_fragment;
+use protomcp_types::RawJson;
 use serde_json::{Map, Value, json};
 
 use crate::check::Check;
 use crate::rules::walk::walk_mut;
 
-/// The most schemas that references may grow to.
-const MAX_SCHEMAS: usize = 10_000;
+/// The most values that the references of one schema may grow to.
+const MAX_VALUES: usize = 10_000;
+/// The deepest value in which references are written out.
+const MAX_DEPTH: usize = 100;
+/// The bytes that the references of a page may always grow to.
+const MIN_BYTES: usize = 1024 * 1024;
+/// The bytes that the references of a page may grow to in addition, for each byte of the page.
+const GROWTH: usize = 4;
 
 /// The root keywords whose branches are merged.
 const UNIONS: [&str; 2] = ["oneOf", "anyOf"];
 
-/// Changes an input schema so that these checks pass, as far as that is possible.
-pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), schema: &mut Value) {
+/// The bytes that the references of this page may grow to.
+pub(super) fn growth(page: &[RawJson]) -> usize {
+    page.iter().map(RawJson::len).sum::<usize>().saturating_mul(GROWTH).saturating_add(MIN_BYTES)
+}
+
+/// Changes an input schema so that these checks pass, as far as that is possible. `growth`: the bytes that are left for the
+/// targets of references.
+pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), schema: &mut Value, growth: &mut usize) {
     let has = |wanted: fn(&Check) -> bool| checks.clone().any(wanted);
     if has(|check| matches!(check, Check::References | Check::DanglingReference | Check::Recursion)) {
-        inline(schema);
+        inline(schema, growth);
     }
     let refused = checks.clone().find_map(|check| match check {
         Check::RootKeywords { keywords } => Some(keywords),
@@ -50,9 +63,9 @@ pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), sche
 }
 
 /// Changes an output schema so that these checks pass.
-pub(super) fn output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &mut Value) {
+pub(super) fn output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &mut Value, growth: &mut usize) {
     if checks.any(|check| matches!(check, Check::OutputReferences)) {
-        inline(schema);
+        inline(schema, growth);
     }
 }
 
@@ -175,39 +188,65 @@ fn either(one: Value, other: Value) -> Value {
     }
 }
 
-/// Writes schemas in place of local references. A reference inside itself becomes a schema that allows any object.
-fn inline(schema: &mut Value) {
+/// Writes schemas in place of local references. A reference inside itself, or beyond a bound, becomes a schema that allows
+/// any object.
+fn inline(schema: &mut Value, growth: &mut usize) {
     let root = schema.clone();
     if let Some(members) = schema.as_object_mut() {
         members.remove("$defs");
         members.remove("definitions");
     }
-    resolve(&root, schema, &mut Vec::new(), &mut { MAX_SCHEMAS });
+    References { root: &root, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth }.write(schema);
 }
 
-fn resolve(root: &Value, schema: &mut Value, inside: &mut Vec<String>, left: &mut usize) {
-    *left = left.saturating_sub(1);
-    match schema {
-        Value::Array(all) => all.iter_mut().for_each(|inner| resolve(root, inner, inside, left)),
-        Value::Object(members) => {
-            let reference = members.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned);
-            let Some(reference) = reference else {
-                members.values_mut().for_each(|inner| resolve(root, inner, inside, left));
-                return;
-            };
-            members.remove("$ref");
-            let is_known = inside.contains(&reference) || *left == 0;
-            let target = local_fragment(&reference).filter(|_| !is_known).and_then(|pointer| root.pointer(&pointer));
-            let mut target = target.and_then(Value::as_object).cloned().unwrap_or_else(|| {
-                if is_known { Map::from_iter([("type".to_owned(), json!("object"))]) } else { Map::new() }
-            });
-            target.extend(std::mem::take(members));
-            let mut target = Value::Object(target);
-            inside.push(reference);
-            resolve(root, &mut target, inside, left);
-            inside.pop();
-            *schema = target;
+/// The references of one schema while they are written out.
+struct References<'a> {
+    root: &'a Value,
+    /// The references around the value, the outermost first.
+    inside: Vec<String>,
+    depth: usize,
+    /// The values that are left for this schema.
+    values: usize,
+    /// The bytes that are left for the page.
+    growth: &'a mut usize,
+}
+
+impl References<'_> {
+    fn write(&mut self, schema: &mut Value) {
+        self.values = self.values.saturating_sub(1);
+        self.depth += 1;
+        match schema {
+            Value::Array(all) => all.iter_mut().for_each(|inner| self.write(inner)),
+            Value::Object(members) => match members.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned) {
+                None => members.values_mut().for_each(|inner| self.write(inner)),
+                Some(reference) => {
+                    members.remove("$ref");
+                    let mut target = self.target(&reference);
+                    target.extend(std::mem::take(members));
+                    let mut target = Value::Object(target);
+                    self.inside.push(reference);
+                    self.write(&mut target);
+                    self.inside.pop();
+                    *schema = target;
+                }
+            },
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        self.depth -= 1;
+    }
+
+    /// The members of the schema of a reference, which are none if it leads nowhere.
+    fn target(&mut self, reference: &str) -> Map<String, Value> {
+        let any_object = || Map::from_iter([("type".to_owned(), json!("object"))]);
+        let is_inside_itself = self.inside.iter().any(|known| known == reference);
+        if is_inside_itself || self.depth > MAX_DEPTH || self.values == 0 || *self.growth == 0 {
+            return any_object();
+        }
+        let target = local_fragment(reference).and_then(|pointer| self.root.pointer(&pointer));
+        let Some(target) = target.filter(|target| target.is_object()) else { return Map::new() };
+        // One that is too long uses up the rest, so that it is not measured again for the next reference.
+        let left = self.growth.checked_sub(target.to_string().len());
+        *self.growth = left.unwrap_or_default();
+        left.and_then(|_| target.as_object().cloned()).unwrap_or_else(any_object)
     }
 }

@@ -73,6 +73,25 @@ fn references_are_written_out_and_recursion_ends() {
 }
 
 #[test]
+fn references_grow_to_a_bound() {
+    let long = json!({"type": "string", "description": "x".repeat(100 * 1024)});
+    let many: serde_json::Map<String, Value> =
+        (0..2_000).map(|n| (format!("p{n}"), json!({"$ref": "#/$defs/long"}))).collect();
+    let after = adapted("gemini-api", &tool(&json!({"type": "object", "properties": many, "$defs": {"long": long}})));
+    let properties = &after["inputSchema"]["properties"];
+    assert!(after.to_string().len() < 8 * 1024 * 1024);
+    assert!(properties["p0"] == long && properties.as_object().unwrap().len() == 2_000);
+    // A chain is as deep as a schema may be.
+    let link = |n: usize| (format!("d{n}"), json!({"type": "array", "items": {"$ref": format!("#/$defs/d{}", n + 1)}}));
+    let chain: serde_json::Map<String, Value> = (0..5_000).map(link).collect();
+    let after = adapted(
+        "gemini-api",
+        &tool(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": chain})),
+    );
+    assert!(after["inputSchema"].to_string().matches("items").count() <= 100);
+}
+
+#[test]
 fn missing_parts_are_filled_in() {
     let schema = json!({"type": "object", "properties": {"list": {"type": "array"}, "any": {"type": "object"}}});
     let expected = json!({"type": "object", "properties": {
