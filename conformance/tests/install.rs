@@ -1,6 +1,7 @@
 //! `pmcp install` and `uninstall`: the real program on files of a temporary home directory, and hosts that read them.
 
 mod concurrent;
+mod removal;
 mod reply;
 mod secrets;
 mod status;

@@ -94,11 +94,7 @@ pub(super) fn inherited(host: Option<&Host>) -> Inherited {
 /// True if this is the server with a name, of a tool file, or at a URL, and if it is ours.
 pub(super) fn is_meant(server: &ListedServer, target: &str) -> bool {
     let path = std::path::absolute(target).ok();
-    let is_path = |word: &String| path.as_deref().is_some_and(|path| Path::new(word) == path);
-    let is_target = server.name == target
-        || server.command.iter().any(|word| is_path(word) || word == target)
-        || server.url.as_deref() == Some(target);
-    server.is_ours && is_target
+    server.is_ours && (server.name == target || server.serves(target, path.as_deref()))
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

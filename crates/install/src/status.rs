@@ -1,5 +1,7 @@
 //! The servers in the files of hosts.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::entry::Server;
@@ -84,6 +86,18 @@ impl ListedServer {
             Server::Url { url, .. } => target(&[], Some(url)),
         };
         target(&self.command, self.url.as_deref()) == other
+    }
+
+    /// True if it starts this file, or is at this URL. `path`: the absolute path of `wanted`. The words of a command that is
+    /// not `pmcp` with a file count as their absolute paths alone.
+    #[must_use]
+    pub fn serves(&self, wanted: &str, path: Option<&Path>) -> bool {
+        let is_path = |word: &str| path.is_some_and(|path| Path::new(word) == path);
+        match target(&self.command, self.url.as_deref()) {
+            Target::Url(url) => url == wanted,
+            Target::File(file) => file == wanted || is_path(file),
+            Target::Command(words) => words.iter().any(|word| is_path(word)),
+        }
     }
 
     /// A server as its entry has it, once this crate has inserted it.
