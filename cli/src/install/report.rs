@@ -102,7 +102,10 @@ impl Report {
     }
 
     pub(super) fn failed(&mut self, host: &Host, error: &InstallError) {
-        self.broken(host, &error.to_string());
+        match error {
+            InstallError::Incomplete { .. } => self.errors.push(format!("{}: {error}", host.label)),
+            error => self.broken(host, &error.to_string()),
+        }
     }
 
     pub(super) fn broken(&mut self, host: &Host, reason: &str) {

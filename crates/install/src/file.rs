@@ -134,7 +134,8 @@ impl ConfigFile {
         Ok(())
     }
 
-    fn check_writable(&self) -> Result<(), FileError> {
+    /// Refuses a file whose permissions forbid writing.
+    pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         match fs::metadata(&self.path) {
             Ok(file) if file.permissions().readonly() => Err(FileError::ReadOnly(self.path.clone())),
             _ => Ok(()),

@@ -8,13 +8,21 @@ use crate::document::edit::EditError;
 use crate::file::FileError;
 use crate::name::InvalidName;
 
-/// A failure. The file of the host is as it was.
+/// A failure. The file of the host is as it was, except after [`Incomplete`](Self::Incomplete).
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InstallError {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The file was changed. Its record was not, or a copy of it that is no longer needed stays.
+    #[error("{} was changed, but its record or a copy of it was not: {error}", path.display())]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: FileError,
+    },
     /// The text of the file cannot be edited.
     #[error("{}: {error}", path.display())]
     Edit {

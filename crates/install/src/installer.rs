@@ -91,7 +91,7 @@ impl Installer {
     /// # Errors
     ///
     /// The errors of [`prepare`](Self::prepare), and the file cannot be written or was changed by another program at
-    /// the same moment.
+    /// the same moment. After [`InstallError::Incomplete`] the file is changed.
     pub fn apply(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
         let path = self.changed_path(host, scope)?;
         let lock = self.environment.resolve(LOCK).ok_or(InstallError::NoFile(host.label))?;
@@ -99,6 +99,7 @@ impl Installer {
         let _host_lock = if host.has_lock { DirectoryLock::take(&path)? } else { None };
         let file = ConfigFile::read(&path)?;
         let (mut receipts, records) = self.receipts()?.ok_or(InstallError::NoFile(host.label))?;
+        records.check_writable()?;
         drafts::clean(&file);
         drafts::clean(&records);
         let mut edit = edit(host, path.clone(), file.text(), receipts.of(&path), action)?;
@@ -113,14 +114,7 @@ impl Installer {
         }
         // Without a record the last entry leaves an empty object; without the entry a record has no effect.
         receipts.put(edit.receipt.clone());
-        receipts.write(&records)?;
-        let needed = receipts.copies();
-        if let Some(copy) = &edit.released {
-            copies::release(&file, copy, &needed)?;
-        }
-        if let (true, Some(after)) = (edit.receipt.servers.is_empty(), &edit.after) {
-            copies::drop_same(&file, after, &needed)?;
-        }
+        record(&receipts, &records, &file, &edit).map_err(|error| InstallError::Incomplete { path, error })?;
         edit.backup = edit.backup.take().or(edit.receipt.copy.clone()).filter(|copy| copy.exists());
         Ok(edit)
     }
@@ -159,6 +153,19 @@ fn check_scope(scope: &Scope, path: &Path) -> Result<(), FileError> {
         Scope::User => Ok(()),
         Scope::Project(directory) => file::check_inside(Path::new(directory), path),
     }
+}
+
+/// Writes the records after a change, and deletes the copies that they no longer need.
+fn record(receipts: &Receipts, records: &ConfigFile, file: &ConfigFile, edit: &Edit) -> Result<(), FileError> {
+    receipts.write(records)?;
+    let needed = receipts.copies();
+    if let Some(copy) = &edit.released {
+        copies::release(file, copy, &needed)?;
+    }
+    if let (true, Some(after)) = (edit.receipt.servers.is_empty(), &edit.after) {
+        copies::drop_same(file, after, &needed)?;
+    }
+    Ok(())
 }
 
 /// Copies a file before its first change, before a server of another origin is replaced, and before an entry goes that was

@@ -233,6 +233,31 @@ fn a_read_only_file_stays() {
 }
 
 #[test]
+fn a_file_is_changed_only_with_its_record() {
+    let user = User::new();
+    let path = user.write("cursor", "{}");
+    user.install("cursor", "tools").expect("it fits");
+    let before = read(&path);
+    let records = user.home.path().join(".local/state/pmcp/installed.json");
+    fs::set_permissions(&records, fs::Permissions::from_mode(0o444)).expect("it is ours");
+    for error in [user.install("cursor", "more"), user.uninstall("cursor", "tools")] {
+        let error = error.expect_err("the records are read-only").to_string();
+        assert!(error.contains("installed.json is read-only"), "{error}");
+        assert_eq!(read(&path), before);
+    }
+    // A directory in the place of the draft is seen only when the records are written.
+    fs::set_permissions(&records, fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let draft = records.with_file_name(format!("installed.json.pmcp-{}", std::process::id()));
+    fs::create_dir(draft).expect("it can be made");
+    let error = user.install("cursor", "more").expect_err("the records cannot be written");
+    assert!(
+        matches!(error, InstallError::Incomplete { .. }) && error.to_string().contains("was changed, but"),
+        "{error}"
+    );
+    assert_ne!(read(&path), before);
+}
+
+#[test]
 fn a_dry_run_changes_nothing() {
     let user = User::new();
     let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
