@@ -285,6 +285,26 @@ fn a_refactored_file_replays_and_a_changed_one_does_not() {
 }
 
 #[test]
+fn other_messages_do_not_prolong_the_time() {
+    let sandbox = Sandbox::new();
+    let server = r#"
+import sys
+sys.stdin.readline()
+while True:
+    print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', flush=True)
+"#;
+    sandbox.write("server.py", server);
+    let trace = r#"{"trace":"mcp","version":1}
+{"at":0,"from":"client","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}
+{"at":1,"from":"server","message":{"jsonrpc":"2.0","id":1,"result":{}}}
+"#;
+    sandbox.write("trace.jsonl", trace);
+    let words = ["replay", "trace.jsonl", "--timeout", "1s", "--", "python3", "server.py"];
+    let (code, text, error) = run(&sandbox, &words);
+    assert_eq!((code, text.as_str()), (Some(1), "line 3, ping: it did not come within 1s\n"), "{error}");
+}
+
+#[test]
 fn a_mock_answers_without_the_tool() {
     let (sandbox, _) = recorded();
     fs::remove_file(sandbox.path("tools.py")).expect("it was there");

@@ -1,6 +1,7 @@
 //! `pmcp replay`: sends what the trace says, and waits for what it expects.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use protomcp_trace::{Comparison, Difference, Recording, Replay, Step};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
@@ -43,16 +44,25 @@ async fn hold(session: &Recording, options: &ReplayOptions) -> Result<Vec<Differ
     let running = process(target.clone())?.spawn().await.map_err(|error| Failure::from(&error))?;
     let (source, sink) = running.split();
     let mut server = Server { source, sink, early: VecDeque::new() };
+    let (mut expected, mut begun) = (None, Instant::now());
     loop {
         let failed = match replay.step() {
             Step::Send(next) => match tokio::time::timeout(*timeout, server.send(message(&next)?)).await {
                 Ok(sent) => sent.err(),
                 Err(_) => Some(format!("the server did not read it within {timeout:?}")),
             },
-            Step::Wait(_) => match tokio::time::timeout(*timeout, server.receive(&mut replay)).await {
-                Ok(received) => received.err(),
-                Err(_) => Some(format!("it did not come within {timeout:?}")),
-            },
+            Step::Wait(what) => {
+                let next = Some((replay.position(), what));
+                if expected != next {
+                    (expected, begun) = (next, Instant::now());
+                }
+                // Other messages do not prolong the time.
+                let left = timeout.saturating_sub(begun.elapsed());
+                match tokio::time::timeout(left, server.receive(&mut replay)).await {
+                    Ok(received) if !left.is_zero() => received.err(),
+                    _ => Some(format!("it did not come within {timeout:?}")),
+                }
+            }
             Step::Done => break,
         };
         if let Some(why) = failed {

@@ -97,6 +97,12 @@ impl Replay {
         }
     }
 
+    /// The number of messages of the trace that were sent, compared or left out. While the same one is waited for it stays.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
     /// Takes a message of the server.
     pub fn receive(&mut self, message: Value) {
         if let Some((method, id)) = request(&message).map(|(method, id)| (method.to_owned(), id.clone())) {
