@@ -238,3 +238,15 @@ fn ctrl_z_gives_the_terminal_back() {
     terminal.types("c");
     terminal.line("call");
 }
+
+#[test]
+fn ctrl_backslash_gives_the_terminal_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let terminal = Terminal::start(&sandbox, &["tools.py", "--sdk", "bundled"]);
+    terminal.line("● tools.py · ready · 3 tools");
+    terminal.press("C-\\");
+    assert_eq!(terminal.ended(), "131 icanon");
+    assert!(!terminal.screen().contains(HELP), "the view is gone: {}", terminal.screen());
+    assert_eq!(run(terminal.tmux().args(["display-message", "-p", "#{cursor_flag}"])).trim(), "1");
+}

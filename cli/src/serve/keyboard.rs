@@ -43,7 +43,7 @@ impl Terminal {
         Ok(Self { file, before })
     }
 
-    /// Keys arrive without Enter, and are not shown. Ctrl-C and Ctrl-Z stay signals.
+    /// Keys arrive without Enter, and are not shown. Ctrl-C, Ctrl-Z and Ctrl-\ stay signals.
     fn take_keys(&self) -> io::Result<()> {
         let mut settings = self.before.clone();
         settings.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
@@ -76,6 +76,8 @@ impl Keyboard {
         // Dropped on an error, it restores the terminal.
         let keyboard = Self { terminal, _followed: followed };
         thread::Builder::new().name("keyboard".into()).spawn(move || reader.read(file))?;
+        // For the rest of the program: its signal has no other effect from now on.
+        tokio::spawn(quit(Arc::clone(&keyboard.terminal))?);
         Ok((keyboard, receiver))
     }
 }
@@ -112,6 +114,19 @@ fn suspended(terminal: Arc<Terminal>) -> io::Result<impl Future<Output = ()> + S
             }
             let _gone = terminal.take_keys();
             show_view();
+        }
+    })
+}
+
+/// Gives the terminal back when Ctrl-\ ends this program.
+fn quit(terminal: Arc<Terminal>) -> io::Result<impl Future<Output = ()> + Send> {
+    let mut quits = signal(SignalKind::quit())?;
+    Ok(async move {
+        if quits.recv().await.is_some() {
+            hide_view();
+            terminal.restore();
+            // The status that shells give to a program which this signal has ended.
+            std::process::exit(128 + Signal::QUIT.as_raw());
         }
     })
 }
