@@ -191,6 +191,21 @@ fn the_page_is_not_served_to_other_machines_in_plaintext() {
 }
 
 #[test]
+fn another_name_of_the_page_needs_its_flag() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let flags = ["--port", "0", "--sdk", "installed", "--allow-host", "tools.example.com"];
+    let launch = sandbox.pmcp(&[&["playground", "basics.py"], &flags[..]].concat());
+    let (mut web, url) = opened(sandbox, launch);
+    carry_token(&mut web, &url);
+    let allowed = [("host", "tools.example.com"), ("origin", "http://tools.example.com")];
+    assert_eq!(web.send("GET", "/api/tools", &allowed, "").status, 200);
+    let refused = web.send("GET", "/api/tools", &[("host", "evil.example.com")], "");
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    assert!(refused.body.contains("--allow-host evil.example.com allows it"), "{}", refused.body);
+}
+
+#[test]
 fn a_command_and_a_url_have_a_page() {
     let behind = Web::start("py/basics.py", &["--transport", "http"]);
     let url = format!("http://localhost:{}/mcp", behind.port());

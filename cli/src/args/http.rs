@@ -282,8 +282,7 @@ impl Http {
         config.access.allowed_origins.extend(self.allow_origin);
         // A client may address the server by the name it listens on.
         if !is_anywhere {
-            config =
-                config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
+            config = config.allow_host(in_url(&self.host));
         }
         config.limits.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
         config.limits.max_body_setting = Some("--max-body");
@@ -423,8 +422,13 @@ fn origin_of(url: &str) -> Option<(&str, &str)> {
     is_good.then(|| (&url[..scheme.len() + 3 + name.len()], name))
 }
 
+/// A name or an address as URLs and the `Host` of requests have it.
+pub(crate) fn in_url(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
 /// Names the flag that allows a rejected host or origin.
-fn allowing_flag(disallowed: Disallowed<'_>) -> String {
+pub(super) fn allowing_flag(disallowed: Disallowed<'_>) -> String {
     match disallowed {
         Disallowed::Host(host) => format!("--allow-host {host} allows it"),
         Disallowed::Origin(origin) => format!("--allow-origin {origin} allows it"),

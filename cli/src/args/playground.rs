@@ -24,6 +24,10 @@ pub(super) struct Playground {
     #[arg(long, value_name = "PORT", default_value = "8080")]
     port: u16,
 
+    /// Additional Host name to accept, such as tools.example.com; may be repeated
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+
     /// Allow plaintext on addresses that other machines can reach
     #[arg(long)]
     insecure_plaintext: bool,

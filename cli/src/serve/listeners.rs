@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 
 use tokio::net::TcpListener;
 
+use crate::args::http::in_url;
 use crate::exit::Failure;
 
 /// Listening sockets. All have the same port, unless they are inherited.
@@ -22,8 +23,7 @@ impl Listeners {
         match (self.is_inherited, self.address) {
             (true, SocketAddr::V6(address)) => format!("[{}]", address.ip()),
             (true, SocketAddr::V4(address)) => address.ip().to_string(),
-            (false, _) if host.contains(':') => format!("[{host}]"),
-            (false, _) => host.to_owned(),
+            (false, _) => in_url(host),
         }
     }
 }

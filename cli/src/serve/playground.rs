@@ -9,6 +9,7 @@ use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 use tokio::runtime;
 
+use crate::args::http::in_url;
 use crate::args::options::Source;
 use crate::args::playground::options::PlaygroundOptions;
 use crate::args::upstream_config::Entry;
@@ -101,9 +102,8 @@ impl Front {
         if let Err(error) = open_files::raise(config.open_files()) {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
-        let name = if options.host.contains(':') { format!("[{}]", options.host) } else { options.host.clone() };
-        let origin = format!("http://{name}:{}", address.port());
-        let access = Config::default().require(Credential::token(token.secret())).allow_host(&options.host);
+        let origin = format!("http://{}:{}", in_url(&options.host), address.port());
+        let access = options.access().require(Credential::token(token.secret()));
         // The bridge says more about a call that is too late.
         let call_timeout = limits.call_timeout.saturating_add(CLOSE_TIMEOUT);
         Ok(Self { token, journal, terms: Terms::new(&options.tool)?, call_timeout, sockets, config, access, origin })

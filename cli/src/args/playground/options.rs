@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use protomcp_http::{Config, Disallowed};
+
 use crate::args::environment::variable;
 use crate::args::exposure::{Exposure, Protection};
 use crate::args::file_flags::Served;
+use crate::args::http::{allowing_flag, in_url};
 use crate::args::options::Source;
 use crate::args::playground::Playground;
 use crate::args::tool::{FileServer, ToolFlags};
@@ -20,13 +23,14 @@ pub(crate) struct PlaygroundOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) tool: ToolFlags,
+    allow_host: Vec<String>,
     insecure_plaintext: bool,
 }
 
 impl Playground {
     /// The options; `tool_flags` are the flags for tool files on the command line.
     pub(in crate::args) fn options(self, tool_flags: &[String]) -> Result<PlaygroundOptions, Failure> {
-        let Self { host, port, insecure_plaintext, mut tool, watches, mut upstream } = self;
+        let Self { host, port, allow_host, insecure_plaintext, mut tool, watches, mut upstream } = self;
         tool.registry.check()?;
         upstream.take_url(&mut tool)?;
         let watches = watched_paths::distinct(watches)?;
@@ -38,7 +42,7 @@ impl Playground {
                 Source::File { path: tool.path()?, watch: true }
             }
         };
-        Ok(PlaygroundOptions { source, host, port, tool, insecure_plaintext })
+        Ok(PlaygroundOptions { source, host, port, tool, allow_host, insecure_plaintext })
     }
 }
 
@@ -72,6 +76,15 @@ fn servers(
 }
 
 impl PlaygroundOptions {
+    /// The names under which browsers and clients reach the page.
+    pub(crate) fn access(&self) -> Config {
+        let config = Config::default().with_rejection_hint(|disallowed| match disallowed {
+            Disallowed::Origin(_) => "no flag allows it".to_owned(),
+            other => allowing_flag(other),
+        });
+        self.allow_host.iter().cloned().chain([in_url(&self.host)]).fold(config, Config::allow_host)
+    }
+
     /// Checks the addresses to listen on. The page always asks for its secret.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
         let encryption = Protection::Missing.or_waived(self.insecure_plaintext);
@@ -87,11 +100,28 @@ mod tests {
     use crate::args::parse;
     use crate::args::parsed::Parsed;
 
-    fn source(words: &[&str]) -> Result<Source, String> {
+    fn options(words: &[&str]) -> Result<PlaygroundOptions, String> {
         let words = ["pmcp", "playground"].into_iter().chain(words.iter().copied()).map(OsString::from);
         match parse(words).map_err(|failure| failure.to_string())? {
-            Parsed::Playground(options) => Ok(options.source),
+            Parsed::Playground(options) => Ok(*options),
             other => panic!("not a playground: {other:?}"),
+        }
+    }
+
+    fn source(words: &[&str]) -> Result<Source, String> {
+        options(words).map(|options| options.source)
+    }
+
+    #[test]
+    fn the_page_is_reached_under_its_names() {
+        for (words, names) in [
+            (&["--host", "::1"][..], &["[::1]"][..]),
+            (&["--host", "[fd00::1]"], &["[fd00::1]"]),
+            (&["--host", "0.0.0.0", "--allow-host", "a", "--allow-host", "b"], &["a", "b", "0.0.0.0"]),
+        ] {
+            let words = [words, &["--", "some-server"]].concat();
+            let access = options(&words).expect("the flags are right").access().access;
+            assert_eq!(access.allowed_hosts, names, "{words:?}");
         }
     }
 
