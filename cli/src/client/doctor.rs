@@ -1,8 +1,8 @@
 //! `pmcp doctor`: gathers the facts about a tool file and this machine. The findings are made of them elsewhere.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::net::{TcpListener, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -74,12 +74,31 @@ fn of_machine(file: Option<&Path>, port: Option<u16>) -> Facts {
         #[cfg(feature = "install")]
         hosts: Some(configured(file)),
         socket: Some(socket()),
-        port: port.map(|port| (port, TcpListener::bind(("localhost", port)).err().map(|error| error.to_string()))),
+        port: port.map(|port| {
+            let why = ("localhost", port)
+                .to_socket_addrs()
+                .map_or_else(Some, |all| cannot_listen(all.map(TcpListener::bind)));
+            (port, why.map(|error| error.to_string()))
+        }),
         watches: setting("max_user_watches").map(|allowed| (allowed, directories(project))),
         instances: setting("max_user_instances"),
         open_files: open_files(),
         ..Facts::default()
     }
+}
+
+/// The reason why a server cannot listen on the addresses of a name, of the attempts. As in `pmcp run`, none may be in use,
+/// and this machine must have one of them.
+fn cannot_listen<T>(attempts: impl Iterator<Item = io::Result<T>>) -> Option<io::Error> {
+    let (mut is_open, mut failure) = (false, None);
+    for attempt in attempts {
+        match attempt {
+            Ok(_) => is_open = true,
+            Err(error) if error.kind() == ErrorKind::AddrInUse => return Some(error),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.filter(|_| !is_open)
 }
 
 /// With the facts about a file.
@@ -125,12 +144,12 @@ fn access(file: &Path, is_program: bool) -> Access {
 
 /// One line of bounded length.
 trait TakeLine {
-    fn take_line(self, line: &mut Vec<u8>) -> std::io::Result<usize>;
+    fn take_line(self, line: &mut Vec<u8>) -> io::Result<usize>;
 }
 
 impl<R: BufRead> TakeLine for R {
-    fn take_line(self, line: &mut Vec<u8>) -> std::io::Result<usize> {
-        std::io::Read::take(self, 1024).read_until(b'\n', line)
+    fn take_line(self, line: &mut Vec<u8>) -> io::Result<usize> {
+        io::Read::take(self, 1024).read_until(b'\n', line)
     }
 }
 
@@ -291,4 +310,24 @@ fn open_files() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_address_of_a_port_may_be_in_use() {
+        let (free, taken, foreign) = (Ok(()), Err(ErrorKind::AddrInUse), Err(ErrorKind::AddrNotAvailable));
+        for (attempts, why) in [
+            (&[free][..], None),
+            (&[free, taken], Some(ErrorKind::AddrInUse)),
+            (&[foreign, taken], Some(ErrorKind::AddrInUse)),
+            (&[foreign, free], None),
+            (&[foreign], Some(ErrorKind::AddrNotAvailable)),
+        ] {
+            let found = cannot_listen(attempts.iter().map(|attempt| attempt.map_err(io::Error::from)));
+            assert_eq!(found.map(|error| error.kind()), why, "{attempts:?}");
+        }
+    }
 }
