@@ -38,10 +38,21 @@ impl Names {
             plain
         } else {
             let head: String = plain.chars().take(room - MARK).collect();
-            format!("{}_{:06x}", head.trim_end_matches('_'), hash(own) & 0xff_ffff)
+            self.marked(head.trim_end_matches('_'), hash(own))
         };
         self.insert(own, name.clone());
         Some(name)
+    }
+
+    /// The head with the first number, from this one on, that makes a name which no tool has.
+    fn marked(&self, head: &str, mut mark: u32) -> String {
+        loop {
+            let name = format!("{head}_{:06x}", mark & 0xff_ffff);
+            if !self.by_host.contains_key(&name) {
+                return name;
+            }
+            mark = mark.wrapping_add(1);
+        }
     }
 
     /// The tool's own name.

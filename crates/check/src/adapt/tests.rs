@@ -118,7 +118,11 @@ fn output_schemas_are_inlined_or_left_out() {
 fn names_are_distinct_short_and_reversible() {
     let hosts = HostSelection::default().with("claude-desktop").unwrap().with("cursor").unwrap();
     let adaptation = Adaptation::new(&hosts, "tools");
-    let names = ["a.b", "a_b", "a/b", &"long.".repeat(20), &format!("{}x", "long.".repeat(20)), "fine"];
+    // The digits of the last two are the same.
+    let list = "github_repositories_list_pull_requests_for_the_organisation";
+    let (one, other) = (format!("{list}_ezcqwf"), format!("{list}_myhnhv"));
+    let long = "long.".repeat(20);
+    let names = ["a.b", "a_b", "a/b", &long, &format!("{long}x"), "fine", &one, &other];
     let page: Vec<_> = names.iter().map(|name| RawJson::of(&json!({"name": name})).unwrap()).collect();
     let shown = |page: &[RawJson]| -> Vec<String> {
         let shown = adaptation.definitions(page);
