@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-/// Reads Go's form. `None` for anything else; negative durations are not accepted.
+/// The longest duration: a thousand years, which can be added to any time.
+const LONGEST: Duration = Duration::from_secs(1000 * 366 * 24 * 3600);
+
+/// Reads Go's form. `None` for anything else; negative and longer durations are not accepted.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {
@@ -33,7 +36,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
         total = total.checked_add(part)?;
         rest = next;
     }
-    Some(total)
+    Some(total).filter(|total| *total <= LONGEST)
 }
 
 #[cfg(test)]
@@ -50,10 +53,13 @@ mod tests {
             ("+2s", 2_000),
             (".5s", 500),
             ("1h0m0.5s", 3_600_500),
+            ("8784000h", 31_622_400_000_000),
         ] {
             assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "5", "s", "5x", "-1s", ".s", "1.2.3s", "1s2", "99999999999999999999h", " 1s"] {
+        for text in
+            ["", "5", "s", "5x", "-1s", ".s", "1.2.3s", "1s2", "99999999999999999999h", "5000000000000000h", " 1s"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }

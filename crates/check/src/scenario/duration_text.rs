@@ -26,7 +26,8 @@ fn parse(text: &str) -> Option<Duration> {
             "h" => 3600.0,
             _ => return None,
         };
-        total += Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        total = total.checked_add(part)?;
         rest = next;
     }
     Some(total).filter(|total| !total.is_zero() && *total <= Duration::from_secs(24 * 3600))
@@ -43,7 +44,7 @@ mod tests {
         {
             assert_eq!(parse(text), millis.map(Duration::from_millis), "{text}");
         }
-        for text in ["", "5", "s", "0s", "1d", "-1s", "25h", "1e99s"] {
+        for text in ["", "5", "s", "0s", "1d", "-1s", "25h", "1e99s", "5000000000000000h5000000000000000h"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }
