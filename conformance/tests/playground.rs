@@ -103,6 +103,41 @@ for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#one', '#/%zz', '#/$defs/%
 }
 
 #[test]
+fn a_broken_stream_goes_on_after_the_last_event() {
+    let sandbox = Sandbox::new();
+    for file in ["events.js", "sse.js"] {
+        let page = root().join("crates/playground/page").join(file);
+        sandbox.write(file, std::fs::read(page).expect("the page is part of the repository"));
+    }
+    sandbox.write("package.json", r#"{"type": "module"}"#);
+    let script = r#"
+import { followEvents } from "./events.js";
+globalThis.setTimeout = (resume) => queueMicrotask(resume);
+const pieces = ['data: {"seq":0}\n\ndata: {"seq":1}\n\n'];
+const broken = (controller) => {
+  const piece = pieces.shift();
+  if (piece === undefined) controller.error(new Error("broken"));
+  else controller.enqueue(new TextEncoder().encode(piece));
+};
+const answers = [
+  () => new Response(new ReadableStream({ pull: broken })),
+  () => { throw new TypeError("fetch failed"); },
+  () => new Response("", { status: 401 }),
+];
+globalThis.fetch = async (url) => {
+  console.log(url);
+  return answers.shift()();
+};
+await followEvents("token", ({ seq }) => console.log(seq));
+"#;
+    let output = Command::new("node").arg(sandbox.write("follow.js", script)).output();
+    let output = output.expect("node is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    let expected = ["/api/events?from=0", "0", "1", "/api/events?from=2", "/api/events?from=2"];
+    assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_server_with_another_sdk_has_a_page() {
     let sandbox = Sandbox::new();
     sandbox.copy("dev/server.py");

@@ -25,8 +25,7 @@ export async function followEvents(token, take) {
         });
       }
     } catch {
-      // The server is gone, and may be started again: its events begin anew.
-      from = 0;
+      // The stream is broken. It goes on after the last event: a server that is started again has another token.
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
