@@ -6,8 +6,8 @@
 use protomcp_schema::Page;
 use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_types::{
-    CacheHint, ErrorObject, JsonBuf, JsonObject, ListResources, ListResourcesResult, ObjectWriter, Params, RawJson,
-    ReadResourceResult, array, code,
+    CacheHint, ErrorObject, JsonBuf, JsonObject, Kind, ListResources, ListResourcesResult, ObjectWriter, Params,
+    RawJson, ReadResourceResult, array, code,
 };
 
 use crate::skills::Skills;
@@ -178,7 +178,7 @@ fn elements(resources: &RawJson) -> Result<Vec<RawJson>, ErrorObject> {
 fn with_skills(body: JsonBuf, tree: &SkillTree) -> Result<ServerResult, ErrorObject> {
     let unreadable = |error| ErrorObject::internal(format!("the list of resources cannot be read: {error}"));
     let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
-    if members.member("nextCursor").is_none() {
+    if members.member("nextCursor").is_none_or(|cursor| cursor.kind() == Kind::Null) {
         let resources = members.take("resources").unwrap_or(RawJson::EMPTY_ARRAY);
         let first = joined(resources, tree.resources(None)?)?;
         members.insert("resources", first.resources);
@@ -187,4 +187,31 @@ fn with_skills(body: JsonBuf, tree: &SkillTree) -> Result<ServerResult, ErrorObj
         }
     }
     Ok(ServerResult::Body(members.to_body()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn skills_follow_the_last_page_of_a_service() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("a/SKILL.md"), "---\nname: a\ndescription: About a.\n---\nText.\n").unwrap();
+        let tree = SkillTree::load(folder.path()).unwrap();
+        for (page, is_last) in [
+            (r#"{"resources":[{"uri":"note:a"}]}"#, true),
+            (r#"{"resources":[{"uri":"note:a"}],"nextCursor":null}"#, true),
+            (r#"{"resources":[{"uri":"note:a"}],"nextCursor":"more"}"#, false),
+        ] {
+            let body = JsonBuf::from(RawJson::parse(page).unwrap());
+            let Ok(ServerResult::Body(body)) = with_skills(body, &tree) else { panic!("{page}") };
+            let answer: Value = body.into_raw().to().unwrap();
+            assert_eq!(answer["resources"].as_array().unwrap().len() > 1, is_last, "{page}");
+        }
+    }
 }
