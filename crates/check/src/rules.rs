@@ -1,5 +1,6 @@
 //! The checks that rows of the table name, as pure functions over definitions and results.
 
+mod cycles;
 pub(crate) mod names;
 mod references;
 mod results;

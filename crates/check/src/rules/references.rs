@@ -1,8 +1,12 @@
 //! References between schemas.
 
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
 use protomcp_schema::local_fragment;
 use serde_json::Value;
 
+use super::cycles::on_cycles;
 use super::walk::{first, walk};
 use crate::fault::Fault;
 
@@ -25,54 +29,73 @@ pub(super) fn output(output: &Value) -> Option<Fault> {
 }
 
 pub(super) fn dangling(input: &Value) -> Option<Fault> {
+    let targets = Targets::new(input);
     first(input, "correct the reference", |_, schema| {
         let reference = schema["$ref"].as_str()?;
-        target(input, reference).is_none().then(|| format!("the reference {reference} leads nowhere"))
+        targets.of(reference).is_none().then(|| format!("the reference {reference} leads nowhere"))
     })
 }
 
 pub(super) fn recursion(input: &Value) -> Option<Fault> {
+    let targets = Targets::new(input);
+    let recursive = targets.recursive();
+    let leads_back =
+        |reference: &str| targets.of(reference).is_some_and(|target| recursive.contains(&ptr::from_ref(target)));
     first(input, "end the nesting after a few levels", |pointer, schema| {
         let reference = schema["$ref"].as_str()?;
         let inside =
             reference == "#" || pointer.starts_with(&format!("/inputSchema{}/", reference.trim_start_matches('#')));
-        (inside || leads_back(input, reference)).then(|| format!("the reference {reference} leads back to itself"))
+        (inside || leads_back(reference)).then(|| format!("the reference {reference} leads back to itself"))
     })
 }
 
-/// True if following the references of a target leads to it again.
-fn leads_back(root: &Value, reference: &str) -> bool {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut next = vec![reference];
-    while let Some(current) = next.pop() {
-        let Some(schema) = target(root, current) else { continue };
-        let mut found = Vec::new();
-        walk(schema, "", &mut |_, inner| found.extend(inner["$ref"].as_str()));
-        if found.contains(&reference) {
-            return true;
-        }
-        next.extend(found.into_iter().filter(|found| !seen.contains(found)));
-        seen.push(current);
-        next.retain(|found| !seen.contains(found));
-    }
-    false
+/// The schemas of a document that references lead to.
+struct Targets<'a> {
+    root: &'a Value,
+    /// They may be anywhere.
+    anchors: HashMap<&'a str, &'a Value>,
 }
 
-/// The schema of a reference within the same document.
-fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    match &*local_fragment(reference)? {
-        "" => Some(root),
-        pointer if pointer.starts_with('/') => root.pointer(pointer),
-        // An anchor may be anywhere.
-        anchor => {
-            let mut found = None;
-            walk(root, "", &mut |_, schema| {
-                if schema["$anchor"] == anchor {
-                    found = Some(schema);
-                }
-            });
-            found
+impl<'a> Targets<'a> {
+    fn new(root: &'a Value) -> Self {
+        let mut anchors = HashMap::new();
+        walk(root, "", &mut |_, schema| {
+            if let Some(anchor) = schema["$anchor"].as_str() {
+                anchors.insert(anchor, schema);
+            }
+        });
+        Self { root, anchors }
+    }
+
+    /// The schema of a reference within the same document.
+    fn of(&self, reference: &str) -> Option<&'a Value> {
+        match &*local_fragment(reference)? {
+            "" => Some(self.root),
+            pointer if pointer.starts_with('/') => self.root.pointer(pointer),
+            anchor => self.anchors.get(anchor).copied(),
         }
+    }
+
+    /// The targets from which references lead to them again, as places in memory.
+    fn recursive(&self) -> HashSet<*const Value> {
+        let mut nodes = vec![self.root];
+        let mut numbers = HashMap::from([(ptr::from_ref(self.root), 0)]);
+        let mut edges = Vec::new();
+        while let Some(node) = nodes.get(edges.len()).copied() {
+            let mut targets = Vec::new();
+            walk(node, "", &mut |_, inner| {
+                let target = inner["$ref"].as_str().and_then(|reference| self.of(reference));
+                targets.extend(target.map(|target| {
+                    *numbers.entry(ptr::from_ref(target)).or_insert_with(|| {
+                        nodes.push(target);
+                        nodes.len() - 1
+                    })
+                }));
+            });
+            edges.push(targets);
+        }
+        let is_on_cycle = on_cycles(&edges);
+        numbers.into_iter().filter(|(_, number)| is_on_cycle[*number]).map(|(node, _)| node).collect()
     }
 }
 
@@ -95,5 +118,24 @@ mod tests {
             assert!(dangling(&json!({"items": {"$ref": reference}, "$defs": {name: {}}})).is_none(), "{reference}");
         }
         assert!(dangling(&json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a"}}})).is_none());
+        let anchored =
+            json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a", "items": {"$ref": "#/$defs/x"}}}});
+        assert!(recursion(&anchored).is_some());
+    }
+
+    /// A search from each reference would take hours.
+    #[test]
+    fn a_chain_has_an_end_and_a_ring_has_none() {
+        const LENGTH: usize = 5_000;
+        let named = |prefix: &str, schema: &dyn Fn(usize) -> Value| -> Value {
+            (0..LENGTH).map(|n| (format!("{prefix}{n}"), schema(n))).collect::<serde_json::Map<_, _>>().into()
+        };
+        let to = |n: usize| json!({"$ref": format!("#/$defs/d{n}")});
+        let properties = named("p", &to);
+        let mut schema = json!({"properties": properties, "$defs": named("d", &|n| json!({"items": to(n + 1)}))});
+        schema["$defs"][format!("d{}", LENGTH - 1)] = json!({});
+        assert!(recursion(&schema).is_none());
+        schema["$defs"][format!("d{}", LENGTH - 1)] = json!({"items": to(0)});
+        assert!(recursion(&schema).is_some());
     }
 }
