@@ -102,14 +102,22 @@ for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#one', '#/%zz', '#/$defs/%
     assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[test]
-fn a_broken_stream_goes_on_after_the_last_event() {
+/// Runs a script next to these modules of the page. Returns its lines.
+fn lines_of(modules: &[&str], script: &str) -> Vec<String> {
     let sandbox = Sandbox::new();
-    for file in ["events.js", "sse.js"] {
+    for file in modules {
         let page = root().join("crates/playground/page").join(file);
         sandbox.write(file, std::fs::read(page).expect("the page is part of the repository"));
     }
     sandbox.write("package.json", r#"{"type": "module"}"#);
+    let output = Command::new("node").arg(sandbox.write("script.js", script)).output();
+    let output = output.expect("node is installed by scripts/setup");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_broken_stream_goes_on_after_the_last_event() {
     let script = r#"
 import { followEvents } from "./events.js";
 globalThis.setTimeout = (resume) => queueMicrotask(resume);
@@ -130,11 +138,23 @@ globalThis.fetch = async (url) => {
 };
 await followEvents("token", ({ seq }) => console.log(seq));
 "#;
-    let output = Command::new("node").arg(sandbox.write("follow.js", script)).output();
-    let output = output.expect("node is installed by scripts/setup");
-    let seen = String::from_utf8_lossy(&output.stdout);
     let expected = ["/api/events?from=0", "0", "1", "/api/events?from=2", "/api/events?from=2"];
-    assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(lines_of(&["events.js", "sse.js"], script), expected);
+}
+
+#[test]
+fn the_page_reads_each_list_once() {
+    let script = r#"
+import { McpClient } from "./mcp.js";
+for (const cursors of [[undefined], [null], ["", null], ["", ""], ["b", "", "b"], ["b", "b"]]) {
+  const client = new McpClient("", "", "2025-11-25", {});
+  let page = 0;
+  client.request = async () => ({ tools: [page], nextCursor: cursors[page++] });
+  console.log((await client.list("tools/list", "tools")).join(" "));
+}
+"#;
+    let expected = ["0", "0", "0 1", "0", "0 1", "0 1"];
+    assert_eq!(lines_of(&["mcp.js", "dom.js", "eras.js", "json.js", "sse.js"], script), expected);
 }
 
 #[test]

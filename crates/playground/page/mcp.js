@@ -144,12 +144,17 @@ export class McpClient {
   /** All pages of a list. @param {string} method @param {string} member @returns {Promise<any[]>} */
   async list(method, member) {
     const all = [];
+    const seen = new Set();
     let cursor;
-    for (let page = 0; page < 1000; page += 1) {
+    while (seen.size < 1000) {
       const result = await this.request(method, cursor === undefined ? {} : { cursor });
+      const next = result.nextCursor ?? undefined;
+      // Some servers mean the end with an empty cursor, and begin again if it is sent back.
+      if (cursor === "" && seen.has(next)) break;
       all.push(...(result[member] ?? []));
-      cursor = result.nextCursor;
-      if (cursor === undefined) break;
+      if (next === undefined || seen.has(next)) break;
+      seen.add(next);
+      cursor = next;
     }
     return all;
   }

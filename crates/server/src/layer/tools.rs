@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use protomcp_types::{ErrorObject, JsonObject, RawJson, array};
+use protomcp_types::{ErrorObject, JsonObject, Kind, RawJson, array};
 
 use crate::call::context::Context;
 use crate::service::{Layer, Service};
@@ -103,6 +103,11 @@ impl<S: Service> Service for WithToolPolicy<S> {
     }
 }
 
+/// True if no page follows the one with these members.
+fn is_last(members: &JsonObject) -> bool {
+    members.member("nextCursor").is_none_or(|cursor| cursor.kind() == Kind::Null)
+}
+
 impl<S> WithToolPolicy<S> {
     /// A page with the allowed tools only. `is_first`: it is the first one.
     fn list(&self, page: ServerResult, is_first: bool) -> Result<ServerResult, ErrorObject> {
@@ -116,7 +121,7 @@ impl<S> WithToolPolicy<S> {
                 let unreadable = |error| ErrorObject::internal(format!("the list of tools cannot be read: {error}"));
                 let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
                 if let Some(tools) = members.member("tools") {
-                    let tools = self.allowed(tools, is_first && members.member("nextCursor").is_none())?;
+                    let tools = self.allowed(tools, is_first && is_last(&members))?;
                     members.insert("tools", tools);
                 }
                 Ok(ServerResult::Body(members.to_body()))
@@ -189,6 +194,14 @@ mod tests {
         assert_eq!(found(&ToolPolicy::block(["a", "drop_tabel"])), "drop_tabel");
         assert_eq!(found(&ToolPolicy::allow(["a", "b"])), "");
         assert_eq!((found(&ToolPolicy::block([" A"])), found(&ToolPolicy::allow(["A"]))), (String::new(), "A".into()));
+    }
+
+    #[test]
+    fn a_list_ends_without_a_cursor_or_with_null() {
+        for (page, expected) in [("{}", true), (r#"{"nextCursor":null}"#, true), (r#"{"nextCursor":""}"#, false)] {
+            let members = JsonObject::from_raw(&RawJson::parse(page).unwrap()).unwrap();
+            assert_eq!(is_last(&members), expected, "{page}");
+        }
     }
 
     #[test]
