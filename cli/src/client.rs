@@ -8,6 +8,7 @@ pub(crate) mod call;
 mod connection;
 mod content;
 mod doctor;
+mod elements;
 mod file_skills;
 pub(crate) mod form;
 mod list;

@@ -287,6 +287,43 @@ fn a_call_ends_while_its_question_is_open() {
     assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
 }
 
+/// Ends each list with an empty cursor, and begins again with it.
+const BEGINS_AGAIN: &str = r#"
+import json, sys
+
+TOOL = {"name": "add", "description": "Adds two numbers.", "inputSchema": {"type": "object"}}
+RESULTS = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                   "serverInfo": {"name": "again", "version": "1"}},
+    "tools/list": {"tools": [TOOL], "nextCursor": ""},
+    "tools/call": {"content": [{"type": "text", "text": "3"}]},
+}
+
+for line in iter(sys.stdin.readline, ""):
+    request = json.loads(line)
+    if "id" in request:
+        result = RESULTS.get(request["method"])
+        answer = {"result": result} if result else {"error": {"code": -32601, "message": "method not found"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"#;
+
+#[test]
+fn lists_that_begin_again_are_read_once() {
+    let sandbox = sandbox();
+    sandbox.write("server.py", BEGINS_AGAIN);
+    let python = peers().join("py/bin/python").to_string_lossy().into_owned();
+    for (words, expected) in [
+        (&["list"][..], "add"),
+        (&["validate"], "✓ add — OK\n! — 1 finding "),
+        (&["test", "list"], "Tools (1)"),
+        (&["test", "call", "add"], "3"),
+    ] {
+        let output = run(&sandbox, &[words, &["--", &python, "server.py"]].concat(), "");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains(expected), "{words:?}: {output:?}");
+    }
+}
+
 #[test]
 fn failures_say_what_to_do_next() {
     let sandbox = sandbox();

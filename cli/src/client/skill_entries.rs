@@ -1,11 +1,10 @@
 //! The skills of a server, as `skills/list` has them (SEP-2640, "Listing Skills").
 
-use protomcp_client::{ClientSession, RequestError, ServerRequest};
-use protomcp_types::{JsonObject, Params, RawJson, code};
+use protomcp_client::{ClientSession, RequestError};
+use protomcp_types::RawJson;
 use serde_json::Value;
 
-/// The most pages of the list.
-const MAX_PAGES: usize = 1000;
+use crate::client::elements::elements_if_known;
 
 /// An entry of the list.
 pub(super) struct SkillEntry {
@@ -35,20 +34,5 @@ impl SkillEntry {
 
 /// All skills; none if the server does not know the request.
 pub(super) async fn skills(session: &ClientSession) -> Result<Vec<SkillEntry>, RequestError> {
-    let (mut all, mut cursor) = (Vec::new(), None::<RawJson>);
-    for _ in 0..MAX_PAGES {
-        let members = cursor.take().map(|cursor| JsonObject::new().with("cursor", cursor)).unwrap_or_default();
-        let request = ServerRequest::Other { method: "skills/list".into(), params: Params::Named(members) };
-        let page = match session.forward(request).raw().await {
-            Err(RequestError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => break,
-            page => JsonObject::from_raw(&page?).unwrap_or_default(),
-        };
-        let entries: Vec<RawJson> = page.member("skills").and_then(|items| items.to().ok()).unwrap_or_default();
-        all.extend(entries.into_iter().map(SkillEntry::read));
-        cursor = page.member("nextCursor").filter(|next| **next != RawJson::NULL).cloned();
-        if cursor.is_none() {
-            break;
-        }
-    }
-    Ok(all)
+    Ok(elements_if_known(session, "skills/list", "skills").await?.into_iter().map(SkillEntry::read).collect())
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use protomcp_check::{
     CallReport, Finding, HostSelection, Lists, ToolDefinition, Trace, TraceEntry, check_result, finding_lines,
 };
-use protomcp_client::{ClientSession, RequestError, ServerRequest};
-use protomcp_types::{CallTool, JsonObject, Params, RawJson};
+use protomcp_client::{ClientSession, RequestError};
+use protomcp_types::{CallTool, RawJson};
 use serde_json::Value;
 
 use crate::args::client::{ServerFlags, Target};
@@ -15,11 +15,9 @@ use crate::args::report::Format;
 use crate::args::test::{TestAction, TestOptions};
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
+use crate::client::elements::elements_if_known;
 use crate::client::scenarios::Scenarios;
 use crate::exit::{self, Failure};
-
-/// The most pages of a list.
-const MAX_PAGES: usize = 1000;
 
 /// Carries the action out, and prints its outcome.
 pub(super) async fn test(options: TestOptions) -> Result<(), Failure> {
@@ -57,29 +55,9 @@ async fn lists(session: &ClientSession) -> Result<Lists, RequestError> {
     })
 }
 
-/// All pages of a list, empty if the server does not have it.
+/// All elements of a list, empty if the server does not have it.
 async fn pages(session: &ClientSession, method: &'static str, member: &str) -> Result<Vec<Value>, RequestError> {
-    let (mut all, mut cursor) = (Vec::new(), None::<RawJson>);
-    for _ in 0..MAX_PAGES {
-        let members = cursor.take().map(|cursor| JsonObject::new().with("cursor", cursor)).unwrap_or_default();
-        let params = Params::Named(members);
-        let other = ServerRequest::Other { method: method.into(), params: params.clone() };
-        let request = ServerRequest::read(method.into(), params).unwrap_or(other);
-        let page = match session.forward(request).fresh().raw().await {
-            Err(RequestError::Refused(error)) if error.code == protomcp_types::code::METHOD_NOT_FOUND => {
-                return Ok(all);
-            }
-            page => JsonObject::from_raw(&page?).unwrap_or_default(),
-        };
-        if let Some(Value::Array(items)) = page.member(member).map(RawJson::to_value) {
-            all.extend(items);
-        }
-        cursor = page.member("nextCursor").filter(|next| **next != RawJson::NULL).cloned();
-        if cursor.is_none() {
-            break;
-        }
-    }
-    Ok(all)
+    Ok(elements_if_known(session, method, member).await?.iter().map(RawJson::to_value).collect())
 }
 
 /// One call.

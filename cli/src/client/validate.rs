@@ -4,20 +4,17 @@ use std::path::Path;
 use std::time::Instant;
 
 use protomcp_check::{SkillFault, Strictness, ToolDefinition, ToolSet, to_sarif, validate as check};
-use protomcp_client::{ClientSession, RequestError};
-use protomcp_types::{JsonObject, ListTools, RawJson};
+use protomcp_types::{ListTools, Method};
 
 use crate::args::client::Target;
 #[cfg(feature = "upstream")]
 use crate::args::shown_url::shown;
 use crate::args::validate::{ReportFormat, ValidateOptions};
 use crate::client::connection::Connection;
+use crate::client::elements::elements;
 use crate::client::file_skills::Named;
 use crate::client::{skill_entries, skill_faults};
 use crate::exit::{self, Failure};
-
-/// The most pages of a list.
-const MAX_PAGES: usize = 1000;
 
 /// Checks the tools, and prints the report.
 pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
@@ -26,7 +23,7 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
     let (name, artifact) = (server_name(&target), artifact(&target));
     let is_started = matches!(target, Target::File(_) | Target::Command(_));
     let connection = Connection::open(target, &server).await?;
-    let listed = listed(&connection.session).await;
+    let listed = elements(&connection.session, ListTools::NAME, "tools").await;
     let took = begun.elapsed();
     let registered = connection.registered_tools();
     let skills = skills(&connection).await;
@@ -39,7 +36,10 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
                 ToolDefinition::registered(&tool.name, &tool.description, &tool.input_schema, tool.definition.as_ref())
             })
             .collect(),
-        None => listed.map_err(|error| Failure::failed(format!("cannot list tools: {error}")))?,
+        None => {
+            let listed = listed.map_err(|error| Failure::failed(format!("cannot list tools: {error}")))?;
+            listed.iter().map(ToolDefinition::listed).collect()
+        }
     };
     let set = ToolSet { server: name, instructions, tools, listed_after: is_started.then_some(took) };
     let report = check(&set, strictness, &hosts).with_skills(skills);
@@ -81,23 +81,6 @@ fn without_tools(strictness: Strictness) -> Result<(), Failure> {
     }
     tracing::warn!("{why}");
     Ok(())
-}
-
-/// The definitions, unread: some may be broken.
-async fn listed(session: &ClientSession) -> Result<Vec<ToolDefinition>, RequestError> {
-    let mut all = Vec::new();
-    let mut cursor = None;
-    for _ in 0..MAX_PAGES {
-        let page = session.request::<ListTools>(&ListTools { cursor, meta: None }).raw().await?;
-        let page = JsonObject::from_raw(&page).unwrap_or_default();
-        let tools: Vec<RawJson> = page.member("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
-        all.extend(tools.iter().map(ToolDefinition::listed));
-        cursor = page.member("nextCursor").and_then(|next| next.to::<Option<String>>().ok()).flatten();
-        if cursor.is_none() {
-            break;
-        }
-    }
-    Ok(all)
 }
 
 /// The file or the server that a finding is about.
