@@ -218,6 +218,15 @@ enum Verb {
     },
 }
 
+/// The tool file of a command line, the program's name included, by the grammar alone: no setting and no file is read.
+#[cfg(feature = "install")]
+pub(crate) fn tool_file(words: &[String]) -> Option<PathBuf> {
+    let words: Vec<OsString> = with_values(words.iter().map(OsString::from));
+    let matches = Grammar::new(Cli::command).parse(&words).ok()?;
+    let (_, command) = matches.subcommand()?;
+    command.try_get_one::<PathBuf>("file").ok()?.cloned()
+}
+
 /// Parses the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
     let mut grammar = Grammar::new(Cli::command);

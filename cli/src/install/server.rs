@@ -4,6 +4,7 @@ use std::path::Path;
 
 use protomcp_install::{Host, Inherited, ListedServer, Server};
 
+use crate::args;
 use crate::args::install::Installable;
 use crate::exit::Failure;
 use crate::install::{program, shell};
@@ -94,7 +95,14 @@ pub(super) fn inherited(host: Option<&Host>) -> Inherited {
 /// True if this is the server with a name, of a tool file, or at a URL, and if it is ours.
 pub(super) fn is_meant(server: &ListedServer, target: &str) -> bool {
     let path = std::path::absolute(target).ok();
-    server.is_ours && (server.name == target || server.serves(target, path.as_deref()))
+    let is_own = server.command.first().is_some_and(|program| Path::new(program).file_name() == Some("pmcp".as_ref()));
+    let file = if is_own { args::tool_file(&server.command) } else { None };
+    let is_served = match file {
+        // Other words may be values of flags.
+        Some(file) => file == Path::new(target) || path.as_deref() == Some(&*file),
+        None => server.serves(target, path.as_deref()),
+    };
+    server.is_ours && (server.name == target || is_served)
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

@@ -1,5 +1,7 @@
 //! `pmcp uninstall` removes the server that is meant, and no other.
 
+use serde_json::json;
+
 use super::{User, read};
 
 #[test]
@@ -22,4 +24,28 @@ fn a_word_of_a_command_is_not_a_server() {
     assert!(left.contains("a.py") && left.contains("exit 3") && !left.contains("b.py"), "{left}");
     user.ok(&["uninstall", "a.py"]);
     assert!(!read(&path).contains("a.py"));
+}
+
+#[test]
+fn a_value_of_a_flag_is_not_the_file_of_a_server() {
+    let user = User::new();
+    for file in ["a.py", "data.json", "server.py"] {
+        user.sandbox.write(file, "");
+    }
+    let place = |file: &str| user.sandbox.path(file).to_string_lossy().into_owned();
+    let (a, data, server) = (place("a.py"), place("data.json"), place("server.py"));
+    let entry = |args: &[&str]| json!({"command": "/usr/bin/pmcp", "args": args});
+    let servers = json!({"mcpServers": {
+        "flag": entry(&["dev", "--watch", &data, "--poll", "2s", &a]),
+        "command": entry(&["run", "--", "/usr/bin/python3", "-u", &server, &data]),
+    }});
+    let path = user.write(".cursor/mcp.json", &servers.to_string());
+    let all = read(&path);
+    user.refused(&["uninstall", "data.json"], 1);
+    assert_eq!(read(&path), all);
+    user.ok(&["uninstall", "a.py"]);
+    let left = read(&path);
+    assert!(!left.contains("flag") && left.contains("command"), "{left}");
+    user.ok(&["uninstall", "server.py"]);
+    assert!(!read(&path).contains("run"));
 }

@@ -88,15 +88,15 @@ impl ListedServer {
         target(&self.command, self.url.as_deref()) == other
     }
 
-    /// True if it starts this file, or is at this URL. `path`: the absolute path of `wanted`. The words of a command that is
-    /// not `pmcp` with a file count as their absolute paths alone.
+    /// True if it starts this file, or is at this URL. `path`: the absolute path of `wanted`. Of a command that is not `pmcp`
+    /// with a file, the program counts, and the first absolute path after it that is no value of a flag.
     #[must_use]
     pub fn serves(&self, wanted: &str, path: Option<&Path>) -> bool {
         let is_path = |word: &str| path.is_some_and(|path| Path::new(word) == path);
         match target(&self.command, self.url.as_deref()) {
             Target::Url(url) => url == wanted,
             Target::File(file) => file == wanted || is_path(file),
-            Target::Command(words) => words.iter().any(|word| is_path(word)),
+            Target::Command(words) => started(words).any(is_path),
         }
     }
 
@@ -174,6 +174,17 @@ fn target<'a>(command: &'a [String], url: Option<&'a str>) -> Target<'a> {
         (None, [program, verb, args @ ..]) if is_pmcp(program) && verbs.contains(&verb.as_str()) => of_pmcp(args),
         (None, command) => Target::Command(command),
     }
+}
+
+/// The program of a command, and the file that it reads if it is an interpreter.
+fn started(words: &[String]) -> impl Iterator<Item = &str> {
+    let mut is_value = false;
+    let is_file = move |word: &&String| {
+        let is_after_flag = std::mem::replace(&mut is_value, takes_value(word));
+        !is_after_flag && Path::new(word).is_absolute()
+    };
+    let file = words.iter().skip(1).find(is_file);
+    words.first().into_iter().chain(file).map(String::as_str)
 }
 
 /// The target of `pmcp dev` and `pmcp run`, as this program writes their arguments.
