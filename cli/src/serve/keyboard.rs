@@ -99,21 +99,29 @@ fn resized(view: LiveView) -> io::Result<impl Future<Output = ()> + Send> {
     })
 }
 
-/// Gives the terminal back for as long as Ctrl-Z stops this program.
+/// Gives the terminal back for as long as Ctrl-Z stops this program, and takes it when the program goes on.
 fn suspended(terminal: Arc<Terminal>) -> io::Result<impl Future<Output = ()> + Send> {
     let mut stops = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+    let mut continues = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
     Ok(async move {
-        while stops.recv().await.is_some() {
-            hide_view();
-            terminal.restore();
-            // It ends when the program goes on.
-            let _stopped = kill_process(getpid(), Signal::STOP);
-            // In the background it would be stopped again.
-            while !is_in_foreground(&terminal.file) {
-                tokio::time::sleep(SECOND).await;
+        loop {
+            tokio::select! {
+                Some(()) = stops.recv() => {
+                    hide_view();
+                    terminal.restore();
+                    // The signal is for the whole program, of which another thread may take it: this one goes on in between.
+                    let _stopped = kill_process(getpid(), Signal::STOP);
+                }
+                Some(()) = continues.recv() => {
+                    // In the background it would be stopped again.
+                    while !is_in_foreground(&terminal.file) {
+                        tokio::time::sleep(SECOND).await;
+                    }
+                    let _gone = terminal.take_keys();
+                    show_view();
+                }
+                else => return,
             }
-            let _gone = terminal.take_keys();
-            show_view();
         }
     })
 }
