@@ -17,7 +17,7 @@ use super::store::Store;
 #[cfg(feature = "proto-mcp")]
 use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
-use super::values::{size, time};
+use super::values::{host_name, size, time};
 use crate::exit::Failure;
 
 /// The help heading of these flags.
@@ -55,7 +55,7 @@ pub(super) struct Http {
     no_auth: bool,
 
     /// Additional Host name to accept, such as tools.example.com; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     allow_host: Vec<String>,
 
     /// Origin of web pages that may use the server, as scheme://name:port; may be repeated

@@ -10,6 +10,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use crate::args::http::host;
 use crate::args::tool::ToolFlags;
 use crate::args::upstream::UpstreamFlags;
+use crate::args::values::host_name;
 use crate::args::watched_paths;
 
 /// Try a tool file or an MCP server in a web page, with a trace of its messages
@@ -25,7 +26,7 @@ pub(super) struct Playground {
     port: u16,
 
     /// Additional Host name to accept, such as tools.example.com; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     allow_host: Vec<String>,
 
     /// Allow plaintext on addresses that other machines can reach

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::args::duration;
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())
+    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s, at most 8784000h".into())
 }
 
 /// The time of a call; zero stands for the default.
@@ -24,6 +24,14 @@ pub(super) fn patience(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The name in the `Host` of a request, not a URL.
+pub(super) fn host_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(['/', '@']) || text.contains(char::is_whitespace) {
+        return Err("expected a name such as tools.example.com".into());
+    }
+    Ok(text.to_owned())
+}
+
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -40,6 +48,16 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_does_not_name_a_host() {
+        for text in ["tools.example.com", "localhost", "192.168.1.5", "[fd00::1]", "*"] {
+            assert_eq!(host_name(text).as_deref(), Ok(text));
+        }
+        for text in ["", "https://tools.example.com", "a.example/", "a b"] {
+            assert!(host_name(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use protomcp_http::{Config, Disallowed};
 
 use crate::args::environment::variable;
-use crate::args::exposure::{Exposure, Protection};
+use crate::args::exposure::beyond_this_machine;
 use crate::args::file_flags::Served;
 use crate::args::http::{allowing_flag, in_url};
 use crate::args::options::Source;
@@ -87,8 +87,12 @@ impl PlaygroundOptions {
 
     /// Checks the addresses to listen on. The page always asks for its secret.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
-        let encryption = Protection::Missing.or_waived(self.insecure_plaintext);
-        Exposure { authentication: Protection::Given, encryption }.permit(addresses, "")
+        match beyond_this_machine(addresses) {
+            Some(refuse) if !self.insecure_plaintext => refuse(
+                "traffic would be unencrypted; put a proxy with TLS in front of localhost, or add --insecure-plaintext",
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -123,6 +127,18 @@ mod tests {
             let access = options(&words).expect("the flags are right").access().access;
             assert_eq!(access.allowed_hosts, names, "{words:?}");
         }
+    }
+
+    #[test]
+    fn the_page_is_for_this_machine_unless_the_user_says_otherwise() {
+        let permit = |words: &[&str], address: &str| {
+            let options = options(&[words, &["--", "some-server"]].concat()).expect("the flags are right");
+            options.permit(&[address.parse().expect("it is an address")]).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(permit(&[], "127.0.0.1:80"), Ok(()));
+        assert_eq!(permit(&["--insecure-plaintext"], "192.168.1.5:80"), Ok(()));
+        let refused = permit(&[], "192.168.1.5:80").unwrap_err();
+        assert!(refused.contains("--insecure-plaintext") && !refused.contains("--tls-cert"), "{refused}");
     }
 
     #[test]
