@@ -54,6 +54,7 @@ impl Exposure {
 
 /// The error for an address that other machines can reach, if there is one.
 pub(super) fn beyond_this_machine(addresses: &[SocketAddr]) -> Option<impl Fn(&str) -> Result<(), Failure>> {
-    let address = addresses.iter().map(SocketAddr::ip).find(|address| !address.is_loopback())?;
+    // `::ffff:127.0.0.1` is 127.0.0.1.
+    let address = addresses.iter().map(SocketAddr::ip).find(|address| !address.to_canonical().is_loopback())?;
     Some(move |why: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {why}"))))
 }

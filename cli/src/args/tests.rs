@@ -373,7 +373,7 @@ fn public_addresses_need_authentication_and_encryption() {
     };
     assert_eq!(permit("", "127.0.0.1:1"), Ok(()));
     assert_eq!(permit("", "[::1]:1"), Ok(()));
-    for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1"] {
+    for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1", "[::ffff:192.168.1.5]:1"] {
         assert!(permit("", address).unwrap_err().contains("add --auth token:ENV_VAR"));
         assert!(permit("--no-auth", address).unwrap_err().contains("--insecure-plaintext"));
         assert!(permit("--insecure-plaintext", address).unwrap_err().contains("--auth"));
@@ -392,7 +392,7 @@ fn figures_beyond_this_machine_take_a_decision_too() {
         let options = http(&format!("run FILE --transport http --metrics-addr localhost:9090 {flags}"));
         options.permit_metrics(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
     };
-    for address in ["127.0.0.1:1", "[::1]:1"] {
+    for address in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
         assert_eq!(permit("", address), Ok(()));
     }
     for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1"] {

@@ -67,7 +67,8 @@ impl Proxies {
 /// True for the names and addresses of this machine.
 fn is_local(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+    host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(is_loopback)
 }
 
 #[cfg(test)]
@@ -76,10 +77,10 @@ mod tests {
 
     #[test]
     fn this_machine_is_local() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]", "::1"] {
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]", "::1", "[::ffff:127.0.0.1]"] {
             assert!(is_local(host), "{host}");
         }
-        for host in ["localhost.evil.com", "10.0.0.1", "[fe80::1]", "example.com", ""] {
+        for host in ["localhost.evil.com", "10.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]", "example.com", ""] {
             assert!(!is_local(host), "{host}");
         }
     }

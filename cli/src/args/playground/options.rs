@@ -136,6 +136,7 @@ mod tests {
             options.permit(&[address.parse().expect("it is an address")]).map_err(|failure| failure.to_string())
         };
         assert_eq!(permit(&[], "127.0.0.1:80"), Ok(()));
+        assert_eq!(permit(&[], "[::ffff:127.0.0.1]:80"), Ok(()));
         assert_eq!(permit(&["--insecure-plaintext"], "192.168.1.5:80"), Ok(()));
         let refused = permit(&[], "192.168.1.5:80").unwrap_err();
         assert!(refused.contains("--insecure-plaintext") && !refused.contains("--tls-cert"), "{refused}");
