@@ -25,7 +25,7 @@ const STALE: Duration = Duration::from_secs(10);
 #[non_exhaustive]
 pub enum FileError {
     /// The system refuses.
-    #[error("cannot {action} {path}: {error}", path = path.display())]
+    #[error("cannot {action} {path}: {error}; {remedy}", path = path.display(), remedy = remedy(error))]
     Io {
         /// The refused action.
         action: &'static str,
@@ -75,6 +75,15 @@ pub enum FileError {
 impl FileError {
     pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
         move |error| Self::Io { action, path: path.to_owned(), error }
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on its disk, then try again",
+        ErrorKind::ReadOnlyFilesystem => "mount its disk writable, then try again",
+        ErrorKind::PermissionDenied => "correct the permissions of the file and its folder, then try again",
+        _ => "correct this, then try again",
     }
 }
 
@@ -335,6 +344,21 @@ fn keep_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_failure_of_the_system_has_a_remedy() {
+        for (kind, remedy) in [
+            (ErrorKind::StorageFull, "make room"),
+            (ErrorKind::QuotaExceeded, "make room"),
+            (ErrorKind::ReadOnlyFilesystem, "mount its disk writable"),
+            (ErrorKind::PermissionDenied, "permissions"),
+            (ErrorKind::Other, "correct this"),
+        ] {
+            let error = FileError::io("write", Path::new("/s/installed.json"))(kind.into()).to_string();
+            assert!(error.contains("/s/installed.json") && error.contains(remedy), "{error}");
+            assert!(error.ends_with(", then try again"), "{error}");
+        }
+    }
 
     #[test]
     fn a_change_between_reading_and_writing_is_not_lost() {
