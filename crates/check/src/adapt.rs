@@ -3,7 +3,6 @@
 //! Only what a rule of the selected hosts refuses is changed, so that a tool which is fine stays as it is to the byte. A
 //! model that follows the adapted schema sends arguments of the original one's shape; the server checks them by that.
 
-mod names;
 mod schemas;
 
 use std::sync::{Mutex, PoisonError};
@@ -11,11 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use protomcp_types::{JsonObject, RawJson};
 use serde_json::Value;
 
-use crate::check::Check;
-use crate::definition::{ToolDefinition, ToolSet};
+use crate::definition::ToolDefinition;
 use crate::hosts::{HostRule, HostSelection};
-use crate::rules::about_tool;
-use names::Names;
+use crate::rules::host_names::Names;
 
 /// Adapts definitions to hosts. It remembers the names that it has changed.
 #[derive(Debug)]
@@ -42,44 +39,21 @@ impl Adaptation {
     /// The definitions of a page, adapted. What cannot be read stays as it is.
     pub fn definitions(&self, page: &[RawJson]) -> Vec<RawJson> {
         let read: Vec<_> = page.iter().map(ToolDefinition::listed).collect();
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        // A name that is fine belongs to the tool that has it.
-        for tool in read.iter().filter(|tool| !tool.name.is_empty() && self.is_fine(tool)) {
-            names.keep(&tool.name);
-        }
+        let own: Vec<&str> = read.iter().map(|tool| tool.name.as_str()).collect();
+        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = known.of_tools(&own, &self.rules, &self.server);
+        drop(known);
         let mut growth = schemas::growth(page);
-        let adapted = page.iter().zip(&read).map(|(raw, tool)| {
-            let name = if tool.name.is_empty() { None } else { names.of(&tool.name, self.room()) };
-            self.definition(raw, tool, name, &mut growth).unwrap_or_else(|| raw.clone())
-        });
+        let adapted = page
+            .iter()
+            .zip(read.iter().zip(names))
+            .map(|(raw, (tool, name))| self.definition(raw, tool, name, &mut growth).unwrap_or_else(|| raw.clone()));
         adapted.collect()
     }
 
     /// The name of a tool from the name that a host uses.
     pub fn own_name(&self, name: &str) -> Option<String> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner).own(name).map(ToOwned::to_owned)
-    }
-
-    /// True if no rule about names is violated.
-    fn is_fine(&self, tool: &ToolDefinition) -> bool {
-        let set = ToolSet { server: self.server.clone(), ..ToolSet::default() };
-        let names =
-            self.rules.iter().filter(|rule| matches!(rule.check, Check::NamePattern { .. } | Check::NameLength { .. }));
-        names.into_iter().all(|rule| about_tool(&rule.check, &set, tool).is_none())
-    }
-
-    /// The characters that are left for a name.
-    fn room(&self) -> usize {
-        let room = |rule: &&HostRule| match &rule.check {
-            Check::NameLength { template, server_max, max } => {
-                let server = self.server.chars().count().min(server_max.unwrap_or(usize::MAX));
-                let rest = template.replace("{server}", "").replace("{tool}", "").len();
-                let server = if template.contains("{server}") { server } else { 0 };
-                Some(max.saturating_sub(rest + server))
-            }
-            _ => None,
-        };
-        self.rules.iter().filter_map(room).min().unwrap_or(names::LONGEST).clamp(names::SHORTEST, names::LONGEST)
     }
 
     /// The definition under another name and with other schemas; `None` if nothing changes.

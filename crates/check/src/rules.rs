@@ -1,7 +1,8 @@
 //! The checks that rows of the table name, as pure functions over definitions and results.
 
 mod cycles;
-pub(crate) mod names;
+pub(crate) mod host_names;
+mod names;
 mod references;
 mod results;
 mod schemas;
@@ -17,15 +18,19 @@ use crate::definition::{ToolDefinition, ToolSet};
 use crate::fault::Fault;
 use crate::finding::Finding;
 use crate::hosts::{HostRule, HostSelection};
+use host_names::Names;
 
 /// The findings about the tools of a server.
 pub(crate) fn check_set(set: &ToolSet, hosts: &HostSelection) -> Vec<Finding> {
     let mut all = Vec::new();
-    for rule in hosts.rules() {
+    let rules: Vec<&'static HostRule> = hosts.rules().collect();
+    let own: Vec<&str> = set.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let suggested = Names::default().of_tools(&own, &rules, &set.server);
+    for rule in rules {
         all.extend(about_server(&rule.check, set).into_iter().map(|fault| Finding::of(fault, None, rule)));
-        all.extend(
-            names::collisions(&rule.check, set).into_iter().map(|(tool, fault)| Finding::of(fault, Some(tool), rule)),
-        );
+        let named =
+            names::collisions(&rule.check, set).into_iter().chain(names::patterns(&rule.check, set, &suggested));
+        all.extend(named.map(|(tool, fault)| Finding::of(fault, Some(tool), rule)));
         for tool in set.tools.iter().filter(|tool| tool.served.is_object()) {
             all.extend(about_tool(&rule.check, set, tool).map(|fault| Finding::of(fault, Some(&tool.name), rule)));
         }
@@ -69,13 +74,9 @@ fn about_server(check: &Check, set: &ToolSet) -> Option<Fault> {
     }
 }
 
-pub(crate) fn about_tool(check: &Check, set: &ToolSet, tool: &ToolDefinition) -> Option<Fault> {
+fn about_tool(check: &Check, set: &ToolSet, tool: &ToolDefinition) -> Option<Fault> {
     match check {
-        Check::NamePattern { pattern } => names::pattern(pattern, &tool.name),
-        Check::NameLength { template, server_max, max } => {
-            let server: String = set.server.chars().take(server_max.unwrap_or(usize::MAX)).collect();
-            names::length(template, *max, &server, &tool.name)
-        }
+        Check::NameLength { .. } => names::length(check, &set.server, &tool.name),
         Check::DescriptionRequired => sizes::description_required(tool),
         Check::DescriptionLength { max, unit } => sizes::description(*max, *unit, &tool.description),
         Check::Hints { wanted } => sizes::hints(wanted, tool),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::check::{Check, Cut, Side};
-use crate::definition::ToolSet;
+use crate::definition::{ToolDefinition, ToolSet};
 use crate::fault::Fault;
 use crate::pattern::Pattern;
 
@@ -12,18 +12,27 @@ pub(super) fn server(wanted: &Pattern, server: &str) -> Option<Fault> {
     (!wanted.is_match(server)).then(|| Fault::new("server", issue(), "give the server a name without spaces"))
 }
 
-pub(super) fn pattern(wanted: &Pattern, name: &str) -> Option<Fault> {
-    let issue = || format!("\"{name}\" does not match {wanted}");
-    let fix = || format!("rename it, to \"{}\" for example", safe(name));
-    (!wanted.is_match(name)).then(|| Fault::new("name", issue(), fix()))
+/// Tools whose names do not match. `names`: the ones that `run --for` serves them under, in their order.
+pub(super) fn patterns<'a>(check: &Check, set: &'a ToolSet, names: &[Option<String>]) -> Vec<(&'a str, Fault)> {
+    let Check::NamePattern { pattern } = check else { return Vec::new() };
+    let is_refused = |tool: &ToolDefinition| tool.served.is_object() && !pattern.is_match(&tool.name);
+    let refused = set.tools.iter().zip(names).filter(|(tool, _)| is_refused(tool));
+    let fault = |(tool, name): (&'a ToolDefinition, &Option<String>)| {
+        let issue = format!("\"{}\" does not match {pattern}", tool.name);
+        let name = name.clone().unwrap_or_else(|| safe(&tool.name));
+        (tool.name.as_str(), Fault::new("name", issue, format!("rename it, to \"{name}\" for example")))
+    };
+    refused.map(fault).collect()
 }
 
-pub(super) fn length(template: &str, max: usize, server: &str, name: &str) -> Option<Fault> {
-    let seen = filled(template, server, name);
+pub(super) fn length(check: &Check, server: &str, name: &str) -> Option<Fault> {
+    let Check::NameLength { template, server_max, max } = check else { return None };
+    let server: String = server.chars().take(server_max.unwrap_or(usize::MAX)).collect();
+    let seen = filled(template, &server, name);
     let count = seen.chars().count();
     let issue = || format!("the model sees \"{seen}\", {count} characters; {max} is the most");
     let fix = || format!("shorten the name by {}, or the name of the server (here \"{server}\")", count - max);
-    (count > max).then(|| Fault::new("name", issue(), fix()))
+    (count > *max).then(|| Fault::new("name", issue(), fix()))
 }
 
 /// Tools whose names are the same to a host, each after an earlier one.
@@ -73,7 +82,7 @@ fn shortened(name: &str, max: usize, side: Side) -> String {
 }
 
 /// The name in the form that every host takes: 40 characters of `[a-z][a-z0-9_]*`.
-pub(crate) fn safe(name: &str) -> String {
+pub(super) fn safe(name: &str) -> String {
     let character = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let name: String = name.chars().map(character).collect();
     let name = name.trim_matches('_');

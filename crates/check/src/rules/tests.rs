@@ -2,6 +2,8 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "rows of a table are short")]
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -285,6 +287,19 @@ fn found(rule: &'static HostRule, case: &Case) -> usize {
         }
     };
     findings.iter().flat_map(|finding| &finding.rules).filter(|found| found.id == rule.id).count()
+}
+
+#[test]
+fn suggested_names_are_distinct() {
+    let long = "x".repeat(70);
+    let names = [format!("{long}_one"), format!("{long}_two"), "a.b".into(), "a_b".into()];
+    let Case::Set(set) = tools(&names.map(|name| json!({"name": name}))) else { unreachable!() };
+    let findings = check_set(&set, &HostSelection::default().with("claude-desktop").unwrap());
+    let renamed = findings.iter().filter(|finding| finding.fix.starts_with("rename it"));
+    let fixes: HashMap<_, _> = renamed.map(|finding| (&finding.tool, &finding.fix)).collect();
+    let distinct: HashSet<_> = fixes.values().collect();
+    assert!(fixes.len() == 3 && distinct.len() == 3, "{fixes:?}");
+    assert!(!fixes.values().any(|fix| fix.contains("\"a_b\"")), "a tool has this name: {fixes:?}");
 }
 
 #[test]

@@ -2,37 +2,51 @@
 
 use std::collections::HashMap;
 
-use crate::rules::names::safe as safe_name;
+use super::names::{length, safe};
+use crate::check::Check;
+use crate::hosts::HostRule;
 
 /// The longest name that is made.
-pub(super) const LONGEST: usize = 40;
+const LONGEST: usize = 40;
 /// The shortest length to which names are cut, whatever the server's name leaves.
-pub(super) const SHORTEST: usize = 16;
+const SHORTEST: usize = 16;
 /// The most names that are kept. A server may change its list as often as it likes.
 const MAX_NAMES: usize = 10_000;
 /// The digits that tell cut names from each other, and the `_` before them.
 const MARK: usize = 7;
 
+/// The names that tools have for hosts.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     by_host: HashMap<String, String>,
     by_own: HashMap<String, String>,
 }
 
 impl Names {
+    /// The names of these tools for hosts with these rules, which know the server by its name; `None` for each that stays.
+    pub(crate) fn of_tools(&mut self, own: &[&str], rules: &[&HostRule], server: &str) -> Vec<Option<String>> {
+        let is_fine = |name: &str| rules.iter().all(|rule| is_fine(&rule.check, server, name));
+        // A name that is fine belongs to the tool that has it.
+        for name in own.iter().filter(|name| !name.is_empty() && is_fine(name)) {
+            self.keep(name);
+        }
+        let room = room(rules, server);
+        own.iter().map(|name| if name.is_empty() { None } else { self.of(name, room) }).collect()
+    }
+
     /// A name that stays as it is.
-    pub(super) fn keep(&mut self, name: &str) {
+    fn keep(&mut self, name: &str) {
         if !self.by_own.contains_key(name) && !self.by_host.contains_key(name) {
             self.insert(name, name.to_owned());
         }
     }
 
     /// The name for hosts, with at most `room` characters; `None` if it is the tool's own.
-    pub(super) fn of(&mut self, own: &str, room: usize) -> Option<String> {
+    fn of(&mut self, own: &str, room: usize) -> Option<String> {
         if let Some(known) = self.by_own.get(own) {
             return Some(known.clone()).filter(|known| known != own);
         }
-        let plain = safe_name(own);
+        let plain = safe(own);
         let is_whole = plain.len() <= room && own.chars().count() <= LONGEST;
         let name = if is_whole && !self.by_host.contains_key(&plain) {
             plain
@@ -56,7 +70,7 @@ impl Names {
     }
 
     /// The tool's own name.
-    pub(super) fn own(&self, name: &str) -> Option<&str> {
+    pub(crate) fn own(&self, name: &str) -> Option<&str> {
         self.by_host.get(name).map(String::as_str)
     }
 
@@ -69,6 +83,28 @@ impl Names {
         self.by_own.insert(own.to_owned(), name.clone());
         self.by_host.insert(name, own.to_owned());
     }
+}
+
+/// True if the check is not about names, or takes this one.
+fn is_fine(check: &Check, server: &str, name: &str) -> bool {
+    match check {
+        Check::NamePattern { pattern } => pattern.is_match(name),
+        check => length(check, server, name).is_none(),
+    }
+}
+
+/// The characters that are left for a name.
+fn room(rules: &[&HostRule], server: &str) -> usize {
+    let room = |rule: &&HostRule| match &rule.check {
+        Check::NameLength { template, server_max, max } => {
+            let server = server.chars().count().min(server_max.unwrap_or(usize::MAX));
+            let rest = template.replace("{server}", "").replace("{tool}", "").len();
+            let server = if template.contains("{server}") { server } else { 0 };
+            Some(max.saturating_sub(rest + server))
+        }
+        _ => None,
+    };
+    rules.iter().filter_map(room).min().unwrap_or(LONGEST).clamp(SHORTEST, LONGEST)
 }
 
 /// FNV-1a, so that a name has the same digits after every start.
