@@ -1,6 +1,6 @@
 //! The server of an entry: this program with a tool file, or a URL.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protomcp_install::{Host, Inherited, ListedServer, Server};
 
@@ -94,18 +94,60 @@ pub(super) fn inherited(host: Option<&Host>) -> Inherited {
 
 /// True if this is the server with a name, of a tool file, or at a URL, and if it is ours.
 pub(super) fn is_meant(server: &ListedServer, target: &str) -> bool {
-    let path = std::path::absolute(target).ok();
+    let (path, real) = (std::path::absolute(target).ok(), Path::new(target).canonicalize().ok());
+    // A relative path depends on the directory in which the host starts it.
+    let is_behind_links = |file: &PathBuf| real.is_some() && file.is_absolute() && file.canonicalize().ok() == real;
+    let is_file = |file: &PathBuf| file == Path::new(target) || path.as_ref() == Some(file) || is_behind_links(file);
+    server.is_ours && (server.name == target || server.is_at(target) || files(server).iter().any(is_file))
+}
+
+/// The files that a server starts.
+fn files(server: &ListedServer) -> Vec<PathBuf> {
     let is_own = server.command.first().is_some_and(|program| Path::new(program).file_name() == Some("pmcp".as_ref()));
     let file = if is_own { args::tool_file(&server.command) } else { None };
-    let is_served = match file {
+    match file {
         // Other words may be values of flags.
-        Some(file) => file == Path::new(target) || path.as_deref() == Some(&*file),
-        None => server.serves(target, path.as_deref()),
-    };
-    server.is_ours && (server.name == target || is_served)
+        Some(file) => vec![file],
+        None => server.files().into_iter().map(Path::to_owned).collect(),
+    }
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
     let not_text = || Failure::usage(format!("the path {} is not UTF-8, and hosts read nothing else", path.display()));
     path.to_str().map(str::to_owned).ok_or_else(not_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn command(words: &[&str]) -> ListedServer {
+        let args = words.iter().map(|word| (*word).to_owned()).collect();
+        ListedServer::of("name", &Server::Command { program: "/usr/bin/pmcp".into(), args, env: Vec::new() })
+    }
+
+    #[test]
+    fn a_server_is_meant_by_a_link_to_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (file, link, other, gone) = (place("tools.py"), place("link.py"), place("other.py"), place("gone.py"));
+        fs::write(&file, "").unwrap();
+        fs::write(&other, "").unwrap();
+        symlink(&file, &link).unwrap();
+        for started in [file.as_str(), link.as_str()] {
+            for words in [
+                &["run", started][..],
+                &["dev", "--watch", &other, "--poll", "2s", started],
+                &["run", "--", "/usr/bin/python3", started, &other],
+            ] {
+                let server = command(words);
+                assert!(is_meant(&server, &file) && is_meant(&server, &link), "{words:?}");
+                assert!(!is_meant(&server, &other) && !is_meant(&server, &gone), "{words:?}");
+            }
+        }
+        assert!(is_meant(&command(&["run", &gone]), &gone));
+    }
 }

@@ -88,15 +88,21 @@ impl ListedServer {
         target(&self.command, self.url.as_deref()) == other
     }
 
-    /// True if it starts this file, or is at this URL. `path`: the absolute path of `wanted`. Of a command that is not `pmcp`
-    /// with a file, the program counts, and the first absolute path after it that is no value of a flag.
+    /// True if it is at this URL. A slash at the end of the path makes no difference.
     #[must_use]
-    pub fn serves(&self, wanted: &str, path: Option<&Path>) -> bool {
-        let is_path = |word: &str| path.is_some_and(|path| Path::new(word) == path);
+    pub fn is_at(&self, url: &str) -> bool {
+        let own = target(&self.command, self.url.as_deref());
+        matches!(own, Target::Url(own) if without_final_slash(own) == without_final_slash(url))
+    }
+
+    /// The files that it starts: the tool file of `pmcp`, or the program of another command and the first path after it that
+    /// does not belong to a flag, if they are absolute.
+    #[must_use]
+    pub fn files(&self) -> Vec<&Path> {
         match target(&self.command, self.url.as_deref()) {
-            Target::Url(url) => url == wanted,
-            Target::File(file) => file == wanted || is_path(file),
-            Target::Command(words) => started(words).any(is_path),
+            Target::Url(_) => Vec::new(),
+            Target::File(file) => vec![Path::new(file)],
+            Target::Command(words) => started(words).map(Path::new).filter(|path| path.is_absolute()).collect(),
         }
     }
 
@@ -199,6 +205,12 @@ fn of_pmcp(args: &[String]) -> Target<'_> {
     }
 }
 
+/// A URL without the slash at the end of its path, and the part of it behind the path.
+fn without_final_slash(url: &str) -> (&str, &str) {
+    let (path, rest) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
+    (path.strip_suffix('/').unwrap_or(path), rest)
+}
+
 /// A URL without its user, its query and its fragment.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or(url);
@@ -296,6 +308,22 @@ mod tests {
         ] {
             let listed = ListedServer::new("a".into(), &entry, Recorded::Same);
             assert_eq!(listed.starts_as(&server), is_same, "{entry} {server:?}");
+        }
+    }
+
+    #[test]
+    fn a_final_slash_makes_no_other_url() {
+        for (entry, url, is_at) in [
+            (json!({"url": "https://h/mcp"}), "https://h/mcp", true),
+            (json!({"url": "https://h/mcp"}), "https://h/mcp/", true),
+            (json!({"url": "https://h/mcp/"}), "https://h/mcp", true),
+            (json!({"url": "https://h/mcp/?k=x"}), "https://h/mcp?k=x", true),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "https://h"]}), "https://h/", true),
+            (json!({"url": "https://h/mcp"}), "https://h/mcp/other", false),
+            (json!({"url": "https://h/mcp?k=/"}), "https://h/mcp?k=", false),
+            (json!({"command": "pmcp", "args": ["run", "/t.py"]}), "/t.py/", false),
+        ] {
+            assert_eq!(ListedServer::new("a".into(), &entry, Recorded::No).is_at(url), is_at, "{entry} {url}");
         }
     }
 
