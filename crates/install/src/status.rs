@@ -182,11 +182,12 @@ fn target<'a>(command: &'a [String], url: Option<&'a str>) -> Target<'a> {
     }
 }
 
-/// The program of a command, and the file that it reads if it is an interpreter.
+/// The program of a command, and the file that it reads if it is an interpreter. Flags of one letter, such as `-u` of Python,
+/// have no value.
 fn started(words: &[String]) -> impl Iterator<Item = &str> {
     let mut is_value = false;
     let is_file = move |word: &&String| {
-        let is_after_flag = std::mem::replace(&mut is_value, takes_value(word));
+        let is_after_flag = std::mem::replace(&mut is_value, word.starts_with("--") && takes_value(word));
         !is_after_flag && Path::new(word).is_absolute()
     };
     let file = words.iter().skip(1).find(is_file);
@@ -308,6 +309,21 @@ mod tests {
         ] {
             let listed = ListedServer::new("a".into(), &entry, Recorded::Same);
             assert_eq!(listed.starts_as(&server), is_same, "{entry} {server:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_starts_a_program_and_a_file() {
+        for (words, files) in [
+            ("pmcp run /t.py --watch /data", &["/t.py"][..]),
+            ("/bin/python3 /t.py /data", &["/bin/python3", "/t.py"]),
+            ("python3 -u /t.py /data", &["/t.py"]),
+            ("pmcp run -- /bin/node --import /a.js /t.js", &["/bin/node", "/t.js"]),
+            ("npx -y server", &[]),
+        ] {
+            let words: Vec<_> = words.split(' ').collect();
+            let listed = ListedServer::new("a".into(), &json!({"command": words}), Recorded::No);
+            assert_eq!(listed.files(), files.iter().map(Path::new).collect::<Vec<_>>(), "{words:?}");
         }
     }
 
