@@ -1,12 +1,13 @@
 //! The servers of hosts that start a tool file, for `pmcp doctor`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use protomcp_check::Configured;
 use protomcp_install::{Environment, Found, Host, Installer, ListedServer, Scope, hosts};
 
 use crate::install::report::problems;
 use crate::install::secrets::Secrets;
+use crate::install::server::files;
 use crate::shell_word::shell_word;
 
 /// The servers that start this file, in the files of the user and of the current directory; without a file those that run
@@ -30,13 +31,9 @@ pub(crate) fn configured(file: Option<&Path>) -> Vec<Configured> {
     all
 }
 
-/// True if a word of the command is this file. A relative one depends on the directory in which the host starts it.
+/// True if it starts this file, or a link to it. A relative path depends on the directory in which the host starts it.
 fn starts(server: &ListedServer, file: &Path) -> bool {
-    let is_file = |word: &String| {
-        let path = PathBuf::from(word);
-        path.is_absolute() && path.canonicalize().is_ok_and(|path| path == file)
-    };
-    server.command.iter().any(is_file)
+    files(server).iter().any(|path| path.is_absolute() && path.canonicalize().is_ok_and(|path| path == file))
 }
 
 fn of_server(host: &Host, server: &ListedServer, file: Option<&Path>) -> Configured {
@@ -49,5 +46,27 @@ fn of_server(host: &Host, server: &ListedServer, file: Option<&Path>) -> Configu
         starts: secrets.url().unwrap_or_else(|| words.join(" ")),
         fault: problems(server).into_iter().next(),
         fix: format!("pmcp install {file} --client {}", host.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_install::Server;
+
+    use super::*;
+
+    #[test]
+    fn a_value_of_a_flag_is_not_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let (file, data) = (place.join("tools.py"), place.join("data.json"));
+        for path in [&file, &data] {
+            std::fs::write(path, "").unwrap();
+        }
+        let words = ["dev", "--watch", data.to_str().unwrap(), file.to_str().unwrap()];
+        let args = words.map(str::to_owned).to_vec();
+        let server =
+            ListedServer::of("name", &Server::Command { program: "/usr/bin/pmcp".into(), args, env: Vec::new() });
+        assert!(starts(&server, &file) && !starts(&server, &data));
     }
 }

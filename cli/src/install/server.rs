@@ -102,7 +102,7 @@ pub(super) fn is_meant(server: &ListedServer, target: &str) -> bool {
 }
 
 /// The files that a server starts.
-fn files(server: &ListedServer) -> Vec<PathBuf> {
+pub(super) fn files(server: &ListedServer) -> Vec<PathBuf> {
     let is_own = server.command.first().is_some_and(|program| Path::new(program).file_name() == Some("pmcp".as_ref()));
     let file = if is_own { args::tool_file(&server.command) } else { None };
     match file {
