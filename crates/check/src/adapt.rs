@@ -5,6 +5,7 @@
 
 mod schemas;
 
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use protomcp_types::{JsonObject, RawJson};
@@ -13,6 +14,10 @@ use serde_json::Value;
 use crate::definition::ToolDefinition;
 use crate::hosts::{HostRule, HostSelection};
 use crate::rules::host_names::Names;
+use schemas::Growth;
+
+/// The most tools that are remembered as cut. Beyond them a tool may be named again.
+const MAX_CUT: usize = 1_000;
 
 /// Adapts definitions to hosts. It remembers the names that it has changed.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub struct Adaptation {
     rules: Vec<&'static HostRule>,
     server: String,
     names: Mutex<Names>,
+    /// The tools whose schemas were cut, and that the log has named.
+    cut: Mutex<HashSet<String>>,
 }
 
 impl Adaptation {
@@ -27,7 +34,7 @@ impl Adaptation {
     #[must_use]
     pub fn new(hosts: &HostSelection, server: impl Into<String>) -> Self {
         let rules = if hosts.is_empty() { Vec::new() } else { hosts.rules().collect() };
-        Self { rules, server: server.into(), names: Mutex::default() }
+        Self { rules, server: server.into(), names: Mutex::default(), cut: Mutex::default() }
     }
 
     /// False if there are no hosts to adapt to.
@@ -43,11 +50,14 @@ impl Adaptation {
         let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let names = known.of_tools(&own, &self.rules, &self.server);
         drop(known);
-        let mut growth = schemas::growth(page);
-        let adapted = page
-            .iter()
-            .zip(read.iter().zip(names))
-            .map(|(raw, (tool, name))| self.definition(raw, tool, name, &mut growth).unwrap_or_else(|| raw.clone()));
+        let mut growth = Growth::of(page);
+        let adapted = page.iter().zip(read.iter().zip(names)).map(|(raw, (tool, name))| {
+            let adapted = self.definition(raw, tool, name, &mut growth);
+            if growth.take_cut() {
+                self.warn_of_cut(&tool.name);
+            }
+            adapted.unwrap_or_else(|| raw.clone())
+        });
         adapted.collect()
     }
 
@@ -56,13 +66,28 @@ impl Adaptation {
         self.names.lock().unwrap_or_else(PoisonError::into_inner).own(name).map(ToOwned::to_owned)
     }
 
+    /// Names a tool whose schema has references beyond a bound.
+    fn warn_of_cut(&self, tool: &str) {
+        let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        if cut.len() >= MAX_CUT {
+            cut.clear();
+        }
+        if cut.insert(tool.to_owned()) {
+            tracing::warn!(
+                tool,
+                "references of its schemas allow any object for hosts, because the schemas would become too large (said \
+                 once for this tool)"
+            );
+        }
+    }
+
     /// The definition under another name and with other schemas; `None` if nothing changes.
     fn definition(
         &self,
         raw: &RawJson,
         tool: &ToolDefinition,
         name: Option<String>,
-        growth: &mut usize,
+        growth: &mut Growth,
     ) -> Option<RawJson> {
         let checks = || self.rules.iter().map(|rule| &rule.check);
         let input = tool.input().and_then(|schema| changed(schema, |schema| schemas::input(&checks(), schema, growth)));

@@ -19,14 +19,29 @@ const GROWTH: usize = 4;
 /// The root keywords whose branches are merged.
 const UNIONS: [&str; 2] = ["oneOf", "anyOf"];
 
-/// The bytes that the references of this page may grow to.
-pub(super) fn growth(page: &[RawJson]) -> usize {
-    page.iter().map(RawJson::len).sum::<usize>().saturating_mul(GROWTH).saturating_add(MIN_BYTES)
+/// The growth of a page by the targets of references.
+pub(super) struct Growth {
+    /// The bytes that are left.
+    bytes: usize,
+    /// True if a reference was beyond a bound.
+    is_cut: bool,
 }
 
-/// Changes an input schema so that these checks pass, as far as that is possible. `growth`: the bytes that are left for the
-/// targets of references.
-pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), schema: &mut Value, growth: &mut usize) {
+impl Growth {
+    /// The growth that this page may have.
+    pub(super) fn of(page: &[RawJson]) -> Self {
+        let bytes = page.iter().map(RawJson::len).sum::<usize>();
+        Self { bytes: bytes.saturating_mul(GROWTH).saturating_add(MIN_BYTES), is_cut: false }
+    }
+
+    /// True if a reference was beyond a bound since the last question.
+    pub(super) fn take_cut(&mut self) -> bool {
+        std::mem::take(&mut self.is_cut)
+    }
+}
+
+/// Changes an input schema so that these checks pass, as far as that is possible.
+pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), schema: &mut Value, growth: &mut Growth) {
     let has = |wanted: fn(&Check) -> bool| checks.clone().any(wanted);
     if has(|check| matches!(check, Check::References | Check::DanglingReference | Check::Recursion)) {
         inline(schema, growth);
@@ -63,7 +78,7 @@ pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), sche
 }
 
 /// Changes an output schema so that these checks pass.
-pub(super) fn output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &mut Value, growth: &mut usize) {
+pub(super) fn output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &mut Value, growth: &mut Growth) {
     if checks.any(|check| matches!(check, Check::OutputReferences)) {
         inline(schema, growth);
     }
@@ -190,7 +205,7 @@ fn either(one: Value, other: Value) -> Value {
 
 /// Writes schemas in place of local references. A reference inside itself, or beyond a bound, becomes a schema that allows
 /// any object.
-fn inline(schema: &mut Value, growth: &mut usize) {
+fn inline(schema: &mut Value, growth: &mut Growth) {
     let root = schema.clone();
     if let Some(members) = schema.as_object_mut() {
         members.remove("$defs");
@@ -207,8 +222,7 @@ struct References<'a> {
     depth: usize,
     /// The values that are left for this schema.
     values: usize,
-    /// The bytes that are left for the page.
-    growth: &'a mut usize,
+    growth: &'a mut Growth,
 }
 
 impl References<'_> {
@@ -238,15 +252,19 @@ impl References<'_> {
     /// The members of the schema of a reference, which are none if it leads nowhere.
     fn target(&mut self, reference: &str) -> Map<String, Value> {
         let any_object = || Map::from_iter([("type".to_owned(), json!("object"))]);
-        let is_inside_itself = self.inside.iter().any(|known| known == reference);
-        if is_inside_itself || self.depth > MAX_DEPTH || self.values == 0 || *self.growth == 0 {
+        if self.inside.iter().any(|known| known == reference) {
+            return any_object();
+        }
+        if self.depth > MAX_DEPTH || self.values == 0 || self.growth.bytes == 0 {
+            self.growth.is_cut = true;
             return any_object();
         }
         let target = local_fragment(reference).and_then(|pointer| self.root.pointer(&pointer));
         let Some(target) = target.filter(|target| target.is_object()) else { return Map::new() };
         // One that is too long uses up the rest, so that it is not measured again for the next reference.
-        let left = self.growth.checked_sub(target.to_string().len());
-        *self.growth = left.unwrap_or_default();
+        let left = self.growth.bytes.checked_sub(target.to_string().len());
+        self.growth.bytes = left.unwrap_or_default();
+        self.growth.is_cut |= left.is_none();
         left.and_then(|_| target.as_object().cloned()).unwrap_or_else(any_object)
     }
 }

@@ -1,5 +1,6 @@
 //! Definitions before and after.
 
+use protomcp_testing::Log;
 use serde_json::json;
 
 use super::*;
@@ -92,6 +93,27 @@ fn references_grow_to_a_bound() {
 }
 
 #[test]
+fn a_tool_whose_schema_is_cut_is_named_once() {
+    let object = |properties: &Value| json!({"type": "object", "properties": properties});
+    let of = |count: usize, schema: &Value| -> Value {
+        (0..count).map(|n| (format!("p{n}"), schema.clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    // Ten values a reference are too many values, and few bytes.
+    let long = |name: &str, references: usize| {
+        let mut schema = object(&of(references, &json!({"$ref": "#/$defs/ten"})));
+        schema["$defs"] = json!({"ten": object(&of(10, &json!({})))});
+        RawJson::of(&json!({"name": name, "inputSchema": schema})).unwrap()
+    };
+    let page = [long("long", 2_000), long("short", 10), long("longer", 3_000)];
+    let adaptation = Adaptation::new(&HostSelection::default().with("gemini-api").unwrap(), "tools");
+    let log = Log::capture();
+    assert_eq!(adaptation.definitions(&page), adaptation.definitions(&page));
+    let text = log.text();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.contains("tool=\"long\"") && text.contains("tool=\"longer\""), "{text}");
+}
+
+#[test]
 fn missing_parts_are_filled_in() {
     let schema = json!({"type": "object", "properties": {"list": {"type": "array"}, "any": {"type": "object"}}});
     let expected = json!({"type": "object", "properties": {
@@ -130,7 +152,7 @@ fn names_are_distinct_short_and_reversible() {
     };
     let first = shown(&page);
     assert_eq!((first[1].as_str(), first[5].as_str()), ("a_b", "fine"), "fine names stay");
-    let distinct: std::collections::HashSet<_> = first.iter().collect();
+    let distinct: HashSet<_> = first.iter().collect();
     assert!(distinct.len() == names.len() && first.iter().all(|name| name.len() <= 40), "{first:?}");
     for (name, own) in first.iter().zip(names) {
         assert_eq!(adaptation.own_name(name).as_deref(), Some(own));
