@@ -50,3 +50,5 @@ pub use sized_page::sized_page;
 pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
 #[cfg(feature = "validation")]
 pub use validator::Validator;
+#[cfg(feature = "validation")]
+pub use walk::references::References;

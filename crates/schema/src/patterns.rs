@@ -1,11 +1,11 @@
 //! The part of a schema that is about the patterns of texts.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ptr;
 
 use serde_json::{Map, Value};
 
-use crate::reference::local_fragment;
+use crate::walk::references::References;
 
 /// Keywords that say where and by which patterns texts are matched.
 const KEPT: [&str; 6] = ["$schema", "$id", "$anchor", "$ref", "pattern", "format"];
@@ -25,7 +25,8 @@ pub(crate) fn patterns(schema: &Value) -> Option<Value> {
     has_pattern(schema).then(|| {
         let left = reduced(schema);
         let mut kept = left.clone();
-        let mut targets = Targets { schema, left: &left, known: HashMap::new(), found: Vec::new() };
+        let (schema, left) = (References::of(schema), References::of(&left));
+        let mut targets = Targets { schema, left, known: HashMap::new(), found: Vec::new() };
         targets.redirect(&mut kept);
         let mut moved = Vec::new();
         while let Some(target) = targets.found.get(moved.len()).copied() {
@@ -42,10 +43,10 @@ pub(crate) fn patterns(schema: &Value) -> Option<Value> {
 
 /// The targets of references to parts that are left out.
 struct Targets<'a> {
-    schema: &'a Value,
-    left: &'a Value,
-    /// Their positions, by pointer or name.
-    known: HashMap<String, usize>,
+    schema: References<'a>,
+    left: References<'a>,
+    /// Their positions, by their places in memory.
+    known: HashMap<*const Value, usize>,
     found: Vec<&'a Value>,
 }
 
@@ -63,30 +64,15 @@ impl Targets<'_> {
     }
 
     fn redirect_one(&mut self, reference: &mut String) {
-        let Some(fragment) = local_fragment(reference).map(Cow::into_owned) else { return };
-        if target(self.left, &fragment).is_some() {
+        if self.left.target(reference).is_some() {
             return;
         }
-        let Some(target) = target(self.schema, &fragment) else { return };
-        let position = *self.known.entry(fragment).or_insert_with(|| {
+        let Some(target) = self.schema.target(reference) else { return };
+        let position = *self.known.entry(ptr::from_ref(target)).or_insert_with(|| {
             self.found.push(target);
             self.found.len() - 1
         });
         *reference = format!("#/{TARGETS}/{position}");
-    }
-}
-
-/// The part of a schema at a pointer, or with a name.
-fn target<'a>(schema: &'a Value, fragment: &str) -> Option<&'a Value> {
-    if fragment.is_empty() || fragment.starts_with('/') { schema.pointer(fragment) } else { named(schema, fragment) }
-}
-
-fn named<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    match schema {
-        Value::Object(members) if members.get("$anchor").is_some_and(|anchor| anchor == name) => Some(schema),
-        Value::Object(members) => members.values().find_map(|inner| named(inner, name)),
-        Value::Array(parts) => parts.iter().find_map(|inner| named(inner, name)),
-        _ => None,
     }
 }
 

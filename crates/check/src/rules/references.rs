@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ptr;
 
-use protomcp_schema::local_fragment;
+use protomcp_schema::References;
 use serde_json::Value;
 
 use super::cycles::on_cycles;
@@ -29,18 +29,18 @@ pub(super) fn output(output: &Value) -> Option<Fault> {
 }
 
 pub(super) fn dangling(input: &Value) -> Option<Fault> {
-    let targets = Targets::new(input);
+    let references = References::of(input);
     first(input, "correct the reference", |_, schema| {
         let reference = schema["$ref"].as_str()?;
-        targets.of(reference).is_none().then(|| format!("the reference {reference} leads nowhere"))
+        references.target(reference).is_none().then(|| format!("the reference {reference} leads nowhere"))
     })
 }
 
 pub(super) fn recursion(input: &Value) -> Option<Fault> {
-    let targets = Targets::new(input);
-    let recursive = targets.recursive();
+    let references = References::of(input);
+    let recursive = recursive(input, &references);
     let leads_back =
-        |reference: &str| targets.of(reference).is_some_and(|target| recursive.contains(&ptr::from_ref(target)));
+        |reference: &str| references.target(reference).is_some_and(|target| recursive.contains(&ptr::from_ref(target)));
     first(input, "end the nesting after a few levels", |pointer, schema| {
         let reference = schema["$ref"].as_str()?;
         let inside =
@@ -49,54 +49,26 @@ pub(super) fn recursion(input: &Value) -> Option<Fault> {
     })
 }
 
-/// The schemas of a document that references lead to.
-struct Targets<'a> {
-    root: &'a Value,
-    /// They may be anywhere.
-    anchors: HashMap<&'a str, &'a Value>,
-}
-
-impl<'a> Targets<'a> {
-    fn new(root: &'a Value) -> Self {
-        let mut anchors = HashMap::new();
-        walk(root, "", &mut |_, schema| {
-            if let Some(anchor) = schema["$anchor"].as_str() {
-                anchors.insert(anchor, schema);
-            }
+/// The targets from which references lead to them again, as places in memory.
+fn recursive<'a>(root: &'a Value, references: &References<'a>) -> HashSet<*const Value> {
+    let mut nodes = vec![root];
+    let mut numbers = HashMap::from([(ptr::from_ref(root), 0)]);
+    let mut edges = Vec::new();
+    while let Some(node) = nodes.get(edges.len()).copied() {
+        let mut targets = Vec::new();
+        walk(node, "", &mut |_, inner| {
+            let target = inner["$ref"].as_str().and_then(|reference| references.target(reference));
+            targets.extend(target.map(|target| {
+                *numbers.entry(ptr::from_ref(target)).or_insert_with(|| {
+                    nodes.push(target);
+                    nodes.len() - 1
+                })
+            }));
         });
-        Self { root, anchors }
+        edges.push(targets);
     }
-
-    /// The schema of a reference within the same document.
-    fn of(&self, reference: &str) -> Option<&'a Value> {
-        match &*local_fragment(reference)? {
-            "" => Some(self.root),
-            pointer if pointer.starts_with('/') => self.root.pointer(pointer),
-            anchor => self.anchors.get(anchor).copied(),
-        }
-    }
-
-    /// The targets from which references lead to them again, as places in memory.
-    fn recursive(&self) -> HashSet<*const Value> {
-        let mut nodes = vec![self.root];
-        let mut numbers = HashMap::from([(ptr::from_ref(self.root), 0)]);
-        let mut edges = Vec::new();
-        while let Some(node) = nodes.get(edges.len()).copied() {
-            let mut targets = Vec::new();
-            walk(node, "", &mut |_, inner| {
-                let target = inner["$ref"].as_str().and_then(|reference| self.of(reference));
-                targets.extend(target.map(|target| {
-                    *numbers.entry(ptr::from_ref(target)).or_insert_with(|| {
-                        nodes.push(target);
-                        nodes.len() - 1
-                    })
-                }));
-            });
-            edges.push(targets);
-        }
-        let is_on_cycle = on_cycles(&edges);
-        numbers.into_iter().filter(|(_, number)| is_on_cycle[*number]).map(|(node, _)| node).collect()
-    }
+    let is_on_cycle = on_cycles(&edges);
+    numbers.into_iter().filter(|(_, number)| is_on_cycle[*number]).map(|(node, _)| node).collect()
 }
 
 #[cfg(test)]
@@ -117,7 +89,9 @@ mod tests {
         for (reference, name) in [("#/%24defs/%C3%BC", "ü"), ("#/$defs/a%7E1b", "a/b"), ("#/$defs/x%2520y", "x%20y")] {
             assert!(dangling(&json!({"items": {"$ref": reference}, "$defs": {name: {}}})).is_none(), "{reference}");
         }
-        assert!(dangling(&json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a"}}})).is_none());
+        for anchor in ["$anchor", "$dynamicAnchor"] {
+            assert!(dangling(&json!({"items": {"$ref": "#a"}, "$defs": {"x": {anchor: "a"}}})).is_none(), "{anchor}");
+        }
         let anchored =
             json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a", "items": {"$ref": "#/$defs/x"}}}});
         assert!(recursion(&anchored).is_some());
