@@ -86,7 +86,8 @@ impl Step {
         self
     }
 
-    /// Sets the steps that can follow if this one fails. Otherwise the same steps can run as before.
+    /// Sets the steps that can follow if this one fails. Otherwise the same steps can run as before, and a first step begins no
+    /// run.
     #[must_use]
     pub fn on_error(mut self, steps: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.on_error = Some(steps.into_iter().map(Into::into).collect());

@@ -40,7 +40,14 @@ impl StepLayer {
         match (&self.limit, after) {
             (Some(limit), After::Next(_)) => limit.apply(context).await,
             (Some(limit), After::Ended) => limit.lift(context).await,
-            (None, _) => {}
+            (Some(_), After::NotBegun) | (None, _) => {}
+        }
+    }
+
+    /// Shows the client all tools again if the run of its session was forgotten.
+    async fn without_run(&self, context: &Context, caller: &Caller) {
+        if !self.runs.has_run(caller) {
+            self.change_list(context, &After::Ended).await;
         }
     }
 }
@@ -63,13 +70,17 @@ impl<S: Service> Service for StepService<S> {
                 self.layer.change_list(&context, &After::Ended).await;
                 format!("the run of {} has ended", runs.name())
             } else {
+                self.layer.without_run(&context, &caller).await;
                 format!("there is no such run of {}", runs.name())
             };
             return Ok(ServerResult::CallTool(CallToolResult::text(text)));
         };
         let handle = match runs.begin(step, &caller, handle.as_deref()) {
             Ok(handle) => handle,
-            Err(refusal) => return Ok(ServerResult::CallTool(refused(refusal))),
+            Err(refusal) => {
+                self.layer.without_run(&context, &caller).await;
+                return Ok(ServerResult::CallTool(refused(refusal)));
+            }
         };
         let mut running = Running { runs, handle: Some(handle) };
         let outcome = self.inner.call(ServerRequest::CallTool(call), context.clone()).await;
@@ -80,7 +91,10 @@ impl<S: Service> Service for StepService<S> {
             Err(_) => true,
         };
         let after = runs.end(step, &handle, has_failed);
-        self.layer.change_list(&context, &after).await;
+        match after {
+            After::NotBegun => self.layer.without_run(&context, &caller).await,
+            After::Next(_) | After::Ended => self.layer.change_list(&context, &after).await,
+        }
         outcome.map(|result| match result {
             ServerResult::CallTool(result) => ServerResult::CallTool(with_next(result, &handle, &after)),
             other => other,
@@ -120,6 +134,7 @@ fn with_next(mut result: CallToolResult, handle: &str, after: &After) -> CallToo
     let text = match after {
         After::Next(tools) => format!("Next: {}, with {HANDLE} = {handle:?}.", tools.join(" or ")),
         After::Ended => "The workflow has ended.".to_owned(),
+        After::NotBegun => return result,
     };
     let blocks: Vec<RawJson> = result.content.to().unwrap_or_default();
     result.content = array(blocks.into_iter().chain([ContentBlock::text(text).to_raw()]));

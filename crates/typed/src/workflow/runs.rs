@@ -1,5 +1,6 @@
 //! The runs of a workflow as a value: the steps that can follow, and the handles of clients.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,7 @@ pub(crate) const HANDLE: &str = "workflow";
 /// The index of a step.
 pub(crate) type Position = usize;
 
-/// The most runs that are open. One more forgets the one that was used least recently.
+/// The most runs that are open. One more forgets, of the owner with the most runs, the one that was used least recently.
 const RUNS_MAX: usize = 1024;
 
 /// The steps of a workflow.
@@ -59,8 +60,12 @@ struct State {
 struct Run {
     owner: Owner,
     session: Option<SessionId>,
+    /// The run of the session before this one.
+    earlier: Option<String>,
     /// The steps that can run.
     allowed: Vec<Position>,
+    /// No step has succeeded yet, or led to the ones after its failure.
+    is_new: bool,
     /// A step is running.
     is_busy: bool,
     used: u64,
@@ -81,6 +86,8 @@ pub(crate) enum After {
     Next(Vec<String>),
     /// The run has ended.
     Ended,
+    /// The first step has failed: there is no run.
+    NotBegun,
 }
 
 impl Runs {
@@ -136,9 +143,14 @@ impl Runs {
         let Step { next, on_error, .. } = &self.plan.steps[step];
         match on_error {
             Some(steps) if has_failed => run.allowed.clone_from(steps),
+            None if has_failed && run.is_new => {
+                state.take_back(handle);
+                return After::NotBegun;
+            }
             None if has_failed => {}
             Some(_) | None => run.allowed.clone_from(next),
         }
+        run.is_new = false;
         if run.allowed.is_empty() {
             state.forget(handle);
             return After::Ended;
@@ -146,11 +158,20 @@ impl Runs {
         After::Next(self.names(&state.runs[handle].allowed))
     }
 
-    /// A step was dropped before it has ended: the same steps can run as before.
+    /// A step was dropped before it has ended: the same steps can run as before. A run whose first step it was is forgotten,
+    /// because no client knows its handle.
     pub(crate) fn abandon(&self, handle: &str) {
-        if let Some(run) = self.state().runs.get_mut(handle) {
-            run.is_busy = false;
+        let mut state = self.state();
+        match state.runs.get_mut(handle) {
+            Some(run) if run.is_new => state.take_back(handle),
+            Some(run) => run.is_busy = false,
+            None => {}
         }
+    }
+
+    /// True if the session of a caller has a run.
+    pub(crate) fn has_run(&self, caller: &Caller) -> bool {
+        caller.session.is_some_and(|session| self.state().sessions.contains_key(&session))
     }
 
     /// Ends a run. Returns false if there is none.
@@ -171,22 +192,19 @@ impl Runs {
         getrandom::fill(&mut bits).map_err(no_random)?;
         let handle = format!("{:032x}", u128::from_le_bytes(bits));
         if state.runs.len() >= RUNS_MAX {
-            let oldest = state.runs.iter().filter(|(_, run)| !run.is_busy).min_by_key(|(_, run)| run.used);
-            if let Some(oldest) = oldest.map(|(handle, _)| handle.clone()) {
-                state.forget(&oldest);
-            }
+            state.forget_one();
         }
+        let earlier = caller.session.and_then(|session| state.sessions.insert(session, handle.clone()));
         let run = Run {
             owner: caller.owner.clone(),
             session: caller.session,
+            earlier,
             allowed: vec![step],
+            is_new: true,
             is_busy: true,
             used: state.uses,
         };
         state.runs.insert(handle.clone(), run);
-        if let Some(session) = caller.session {
-            state.sessions.insert(session, handle.clone());
-        }
         Ok(handle)
     }
 
@@ -205,6 +223,29 @@ impl Runs {
 }
 
 impl State {
+    /// Forgets, of the owner with the most runs, the one that was used least recently. A run with a running step stays.
+    fn forget_one(&mut self) {
+        let mut counts: HashMap<&Owner, usize> = HashMap::new();
+        for run in self.runs.values() {
+            *counts.entry(&run.owner).or_default() += 1;
+        }
+        let idle = self.runs.iter().filter(|(_, run)| !run.is_busy);
+        let oldest = idle.min_by_key(|(_, run)| (Reverse(counts[&run.owner]), run.used));
+        if let Some(oldest) = oldest.map(|(handle, _)| handle.clone()) {
+            self.forget(&oldest);
+        }
+    }
+
+    /// Forgets a run that has not begun. Its session has the one before again.
+    fn take_back(&mut self, handle: &str) {
+        let Some(run) = self.runs.get_mut(handle) else { return };
+        let (session, earlier) = (run.session, run.earlier.take());
+        self.forget(handle);
+        if let (Some(session), Some(earlier)) = (session, earlier.filter(|earlier| self.runs.contains_key(earlier))) {
+            self.sessions.entry(session).or_insert(earlier);
+        }
+    }
+
     fn forget(&mut self, handle: &str) {
         let session = self.runs.remove(handle).and_then(|run| run.session);
         if let Some(session) = session.filter(|session| self.sessions.get(session).is_some_and(|last| last == handle)) {
@@ -307,6 +348,32 @@ mod tests {
         assert!(runs.begin(TEST, &who, Some(&handle)).unwrap_err().is_retryable);
         runs.abandon(&handle);
         runs.begin(TEST, &who, Some(&handle)).unwrap();
+    }
+
+    #[test]
+    fn a_first_step_that_fails_begins_no_run() {
+        let (runs, who) = (runs(), caller(Some(1)));
+        let (handle, after) = run(&runs, CHOOSE, &who, None, true);
+        assert_eq!((after, runs.has_run(&who)), (After::NotBegun, false));
+        assert_eq!(runs.begin(TEST, &who, Some(&handle)).unwrap_err().code, "UNKNOWN_RUN");
+        let handle = runs.begin(CHOOSE, &who, None).unwrap();
+        runs.abandon(&handle);
+        assert!(!runs.has_run(&who) && runs.state().runs.is_empty());
+        let (handle, _) = run(&runs, CHOOSE, &who, None, false);
+        run(&runs, CHOOSE, &who, None, true);
+        assert_eq!(runs.begin(TEST, &who, None), Ok(handle), "the run before goes on");
+    }
+
+    #[test]
+    fn one_owner_does_not_end_the_runs_of_another() {
+        let (runs, who) = (runs(), caller(None));
+        let (handle, _) = run(&runs, CHOOSE, &who, None, false);
+        let many = Caller { owner: Owner::Principal("eve".into()), session: None };
+        for _ in 0..RUNS_MAX {
+            run(&runs, CHOOSE, &many, None, false);
+        }
+        runs.begin(TEST, &who, Some(&handle)).unwrap();
+        assert_eq!(runs.state().runs.len(), RUNS_MAX);
     }
 
     #[test]
