@@ -10,7 +10,7 @@ use protomcp_server::{
     FencingToken, HeldLease, LeaseKeeper, RestoredSession, SessionSnapshot, SessionState, StoreError,
 };
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, Principal};
@@ -140,7 +140,7 @@ impl Holding {
             self.run(|holding| async move {
                 while let Some(snapshot) = holding.due() {
                     if !holding.persist(Change::Save(&snapshot)).await {
-                        tracing::debug!("the state of a session is not saved: another process may serve it");
+                        tracing::debug!("the state of a session is not saved: it ends here");
                         holding.lost.cancel();
                         return;
                     }
@@ -223,9 +223,11 @@ impl Holding {
         });
     }
 
-    /// Repeats a request until the store has answered. `false`: another process may serve the session.
+    /// Repeats a request until the store has answered, for the time of a lease at most: the part of a store that has the
+    /// leases may work while the one that has this session does not. `false`: the session is no longer served here.
     async fn persist(&self, change: Change<'_>) -> bool {
         let (store, session, token) = (self.keeper.store(), &*self.session, self.token);
+        let until = Instant::now() + self.keeper.terms().held_for();
         loop {
             let answer = match change {
                 Change::Save(snapshot) => store.save(session, token, snapshot),
@@ -237,7 +239,7 @@ impl Holding {
                 Err(StoreError::Fenced) => return false,
                 Err(_) => {}
             }
-            if !self.is_held() {
+            if !self.is_held() || Instant::now() >= until {
                 return false;
             }
             sleep(RETRY).await;

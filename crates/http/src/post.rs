@@ -112,6 +112,7 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
         Some(_) | None => {
             endpoint.table.remove_session(&session);
             session.end();
+            session.forget();
         }
     }
     response

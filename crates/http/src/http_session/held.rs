@@ -92,6 +92,14 @@ impl HttpSession {
         wakers.into_iter().chain(reader).for_each(Waker::wake);
     }
 
+    /// No client knows the session, which is over.
+    pub(crate) fn forget(&self) {
+        // Its task forgets a session that was not lost.
+        if let Some(holding) = self.holding.as_ref().filter(|_| self.is_lost()) {
+            holding.close();
+        }
+    }
+
     /// True if another process can take the session up.
     pub(crate) fn is_shared(&self) -> bool {
         self.holding.is_some()

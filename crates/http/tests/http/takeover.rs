@@ -223,6 +223,25 @@ async fn a_process_without_a_lease_ends_its_sessions() {
 }
 
 #[tokio::test]
+async fn a_handshake_whose_session_is_not_saved_is_refused() {
+    let clock = StoppedClock::new();
+    let shared = Shared::new();
+    let a = shared.replica_with("a", Duration::from_secs(10)).await;
+    a.link.fill();
+    let host = a.stage.host.clone();
+    let hello = tokio::spawn(async move { host.say(&initialize("2025-11-25", "{}")).await });
+    for _ in 0..60 {
+        if !hello.is_finished() {
+            clock.advance(Duration::from_millis(500)).await;
+        }
+    }
+    let (status, text) = in_time(hello).await.expect("it does not wait for the store").unwrap();
+    assert!(status == 503 && text.contains("send the request again"), "{status} {text}");
+    a.closed().await;
+    assert_eq!(a.keeper.holder().as_ref(), Some(&a.lease), "the leases of the store work");
+}
+
+#[tokio::test]
 async fn a_session_is_taken_over_for_its_principal_alone() {
     let shared = Shared::new();
     let (a, b) = (shared.replica("a").await, shared.replica("b").await);

@@ -88,6 +88,12 @@ impl LeaseKeeper {
         &*self.store
     }
 
+    /// The times of the lease.
+    #[must_use]
+    pub fn terms(&self) -> LeaseTerms {
+        self.terms
+    }
+
     /// The answer of the store to a request about a session, within a twentieth of the lease.
     ///
     /// # Errors

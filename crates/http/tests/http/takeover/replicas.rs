@@ -32,6 +32,8 @@ pub(super) struct Link(Arc<Wire>);
 struct Wire {
     shared: Shared,
     is_cut: AtomicBool,
+    /// The store saves no session.
+    is_full: AtomicBool,
     claims: AtomicUsize,
     /// A session was closed.
     closed: Notify,
@@ -53,8 +55,8 @@ impl Shared {
     }
 
     pub(super) fn link(&self) -> Link {
-        let (is_cut, claims) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Link(Arc::new(Wire { shared: self.clone(), is_cut, claims, closed: Notify::new() }))
+        let (is_cut, is_full, claims) = (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
+        Link(Arc::new(Wire { shared: self.clone(), is_cut, is_full, claims, closed: Notify::new() }))
     }
 
     /// A process with a lease of ten minutes, which no slow test outlives.
@@ -104,6 +106,11 @@ impl Link {
 
     pub(super) fn mend(&self) {
         self.0.is_cut.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on the store has no room for the state of a session.
+    pub(super) fn fill(&self) {
+        self.0.is_full.store(true, Ordering::SeqCst);
     }
 
     fn is_cut(&self) -> bool {
@@ -201,6 +208,9 @@ impl LeaseStore for Link {
             Box::pin(async move {
                 for _ in 0..100 {
                     yield_now().await;
+                }
+                if self.0.is_full.load(Ordering::SeqCst) {
+                    return Err(StoreError::Unavailable);
                 }
                 shared.leases.save(session, token, snapshot).await
             })
