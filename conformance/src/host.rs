@@ -199,9 +199,16 @@ impl Host {
         self.tools().iter().map(|tool| tool["name"].as_str().expect("a name is a string").to_owned()).collect()
     }
 
-    /// Waits until the tools are exactly these.
+    /// Waits until the tools are exactly these. An error that allows a retry is none: a server may take longer to start than a
+    /// list waits for it.
     pub fn until_names(&self, wanted: &[&str]) {
-        eventually(&format!("the tool list {wanted:?}"), || (self.names() == wanted).then_some(()));
+        eventually(&format!("the tool list {wanted:?}"), || {
+            let answer = self.answer(self.request("tools/list", &json!({}))).value;
+            let is_retryable = answer["error"]["data"]["protomcp/error"]["retryable"] == true;
+            assert!(is_retryable || answer.get("error").is_none(), "tools/list failed: {answer}");
+            let tools = answer["result"]["tools"].as_array()?;
+            tools.iter().map(|tool| tool["name"].as_str()).eq(wanted.iter().copied().map(Some)).then_some(())
+        });
     }
 
     /// Sends a call and returns its id.
