@@ -106,8 +106,9 @@ impl Column {
         self.features().filter_map(fault).collect()
     }
 
+    /// The latest outcome: a feature may fail when it is used once more.
     fn outcome(&self, feature: &str) -> Option<&Attempt> {
-        self.outcomes.iter().find(|(name, _)| *name == feature).map(|(_, outcome)| outcome)
+        self.outcomes.iter().rfind(|(name, _)| *name == feature).map(|(_, outcome)| outcome)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The results of the same requests, directly and through the gateway, as JSON text.
 
+use std::time::{Duration, Instant};
+
 use protomcp_client::{ClientSession, Request, RequestError};
-use protomcp_conformance::Sandbox;
+use protomcp_conformance::{Sandbox, patience};
 use protomcp_types::{
     CallTool, ErrorObject, GetPrompt, JsonObject, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method,
     RawJson, ReadResource, code,
@@ -22,12 +24,27 @@ const OF_THE_ERA: &[&str] = &["resultType", "ttlMs", "cacheScope"];
 /// The member of `_meta` in which a stateless server names itself, as the gateway does in its own results.
 const OF_THE_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Makes each request of a server's facts that changes nothing. `sandbox` is named in the texts of some servers.
+/// The time between two attempts.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Makes each request of a server's facts that changes nothing. `sandbox` is named in the texts of some servers. All of them
+/// are made again after a failure that allows it: a server that waits for a processor closes a connection as idle although a
+/// request is on its way.
 pub(crate) async fn transcript(
     session: &ClientSession,
     facts: &Facts,
     sandbox: &Sandbox,
 ) -> Result<Transcript, RequestError> {
+    let deadline = Instant::now() + patience();
+    loop {
+        match read(session, facts, sandbox).await {
+            Err(error) if error.is_retryable() && Instant::now() < deadline => tokio::time::sleep(RETRY).await,
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn read(session: &ClientSession, facts: &Facts, sandbox: &Sandbox) -> Result<Transcript, RequestError> {
     let mut lines = Transcript::new();
     let folder = sandbox.path("").to_string_lossy().trim_end_matches('/').to_owned();
     let mut note = |request: String, outcome: Result<String, ErrorObject>| {
