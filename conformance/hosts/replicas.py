@@ -2,16 +2,25 @@
 
 Usage: replicas.py URL CLIENTS STEPS          until the end of standard input
 
-Prints a line of JSON for each call: the client, the call, the steps that it has reported, and the reason if it has failed.
+Prints a line of JSON for each call: the client, the call, the steps that it has reported, and the reason if it has failed; and
+one for each thing that a client begins, such as a session.
 """
 import asyncio
 import json
+import ssl
 import sys
 
+import httpx2
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 # A client that waits for a server that is suspended.
 PATIENCE = 20
+
+# The timeouts of the library. One context for all clients, which have no TLS: to read the certificates of the system for each
+# session takes longer than a call.
+TIMEOUT = httpx2.Timeout(30, read=300)
+CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 async def work(url, client, steps, over):
@@ -20,8 +29,11 @@ async def work(url, client, steps, over):
         # Half of them in sessions.
         mode = "legacy" if client % 2 else "auto"
         call, seen = None, []
+        begins(client, "a session")
         try:
-            async with Client(url, mode=mode, read_timeout_seconds=PATIENCE) as session:
+            async with httpx2.AsyncClient(verify=CONTEXT, timeout=TIMEOUT) as http, Client(
+                streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=PATIENCE
+            ) as session:
                 while not over.is_set():
                     number += 1
                     call, seen = f"python-{client}-{number}", []
@@ -30,7 +42,12 @@ async def work(url, client, steps, over):
                         seen.append(int(progress))
 
                     arguments = {"call": call, "steps": steps}
-                    result = await session.call_tool("work", arguments, progress_callback=on_progress)
+                    begins(client, call)
+                    try:
+                        result = await session.call_tool("work", arguments, progress_callback=on_progress)
+                    except Exception as error:
+                        begins(client, f"the end of its session after {why(error)}")
+                        raise
                     text = result.content[0].text
                     tell(client, call, seen, None if text.startswith(f"{call} ") else f"another answer: {text}")
                     call = None
@@ -44,6 +61,10 @@ def why(error):
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"[:200]
+
+
+def begins(client, what):
+    print(json.dumps({"client": f"python-{client}", "begins": what}), flush=True)
 
 
 def tell(client, call, steps, error):

@@ -24,10 +24,11 @@ use crate::replica_chaos::disturbances::Parts;
 use crate::replica_chaos::ledger::{Calls, Ledger};
 use crate::replica_chaos::official::Official;
 
-/// The clients of each kind: by hand with and without a session, with the library in both eras, and the official ones.
-const BY_HAND: usize = 50;
-const WITH_LIBRARY: usize = 40;
-const OFFICIAL: usize = 30;
+/// The clients of each kind in each tier: by hand with and without a session, with the library in both eras, and the official
+/// ones. More of them would keep two slow processors busy before anything is disturbed.
+const BY_HAND: (usize, usize) = (16, 50);
+const WITH_LIBRARY: (usize, usize) = (14, 40);
+const OFFICIAL: (usize, usize) = (8, 30);
 
 /// The disturbances: ten minutes of them in the long tier, a minute otherwise.
 const DISTURBANCES: (u64, u64) = (12, 120);
@@ -52,22 +53,7 @@ fn nothing_is_lost_or_doubled_while_parts_fail() {
         let mut servers = [(); 3].map(|()| start(&redis, 0));
         let _balancer = Balancer::start(redis.sandbox(), socket, &servers);
         let (ledger, runtime) = (Arc::new(Ledger::default()), Runtime::new().expect("a runtime starts"));
-        let mut clients = Vec::new();
-        for number in 0..BY_HAND {
-            let calls = |kind: &str| Calls::new(format!("{kind}-{number}"), &ledger);
-            clients.push(runtime.spawn(by_hand::in_sessions(address.clone(), calls("session"))));
-            clients.push(runtime.spawn(by_hand::without_session(address.clone(), calls("stateless"))));
-        }
-        for number in 0..WITH_LIBRARY {
-            let calls = Calls::new(format!("library-{number}"), &ledger);
-            clients.push(runtime.spawn(with_library::work(address.clone(), calls, number % 2 == 0)));
-        }
-        let official = [Official::python(&address, &ledger), Official::typescript(redis.sandbox(), &address, &ledger)];
-        let kinds = [("session", BY_HAND), ("stateless", BY_HAND), ("library", WITH_LIBRARY)];
-        let kinds = kinds.into_iter().chain([("python", OFFICIAL), ("typescript", OFFICIAL)]);
-        let names = kinds.flat_map(|(kind, count)| (0..count).map(move |number| format!("{kind}-{number}")));
-        let names: Vec<String> = names.collect();
-        let go_on = || {
+        let go_on = |names: &[String]| {
             let (before, mut waiting) = (ledger.answers(), Vec::new());
             let all_go_on = || {
                 let now = ledger.answers();
@@ -82,10 +68,28 @@ fn nothing_is_lost_or_doubled_while_parts_fail() {
                 ledger.summary()
             );
         };
-        go_on();
+        // They start alone: it takes seconds of a processor, of which the other clients would leave them little.
+        let official = [
+            Official::python(&address, count(OFFICIAL), &ledger),
+            Official::typescript(redis.sandbox(), &address, count(OFFICIAL), &ledger),
+        ];
+        let mut names = names([("python", OFFICIAL), ("typescript", OFFICIAL)]);
+        go_on(&names);
+        let mut clients = Vec::new();
+        for number in 0..count(BY_HAND) {
+            let calls = |kind: &str| Calls::new(format!("{kind}-{number}"), &ledger);
+            clients.push(runtime.spawn(by_hand::in_sessions(address.clone(), calls("session"))));
+            clients.push(runtime.spawn(by_hand::without_session(address.clone(), calls("stateless"))));
+        }
+        for number in 0..count(WITH_LIBRARY) {
+            let calls = Calls::new(format!("library-{number}"), &ledger);
+            clients.push(runtime.spawn(with_library::work(address.clone(), calls, number % 2 == 0)));
+        }
+        names.extend(self::names([("session", BY_HAND), ("stateless", BY_HAND), ("library", WITH_LIBRARY)]));
+        go_on(&names);
         let mut parts = Parts { redis: &mut redis, servers: &mut servers, start: &start };
         parts.disturb(tier(DISTURBANCES.0, DISTURBANCES.1), random, &ledger);
-        go_on();
+        go_on(&names);
         ledger.is_over.store(true, Ordering::SeqCst);
         for client in clients {
             runtime.block_on(client).expect("a client does not panic");
@@ -95,4 +99,15 @@ fn nothing_is_lost_or_doubled_while_parts_fail() {
         }
         ledger.check(&noted);
     });
+}
+
+/// The number of clients in this tier.
+fn count((short, long): (usize, usize)) -> usize {
+    tier(short, long)
+}
+
+/// The names of the clients of these kinds.
+fn names<const N: usize>(kinds: [(&str, (usize, usize)); N]) -> Vec<String> {
+    let names = |(kind, of): (&str, _)| (0..count(of)).map(|number| format!("{kind}-{number}")).collect::<Vec<_>>();
+    kinds.into_iter().flat_map(names).collect()
 }

@@ -21,7 +21,7 @@ pub(crate) struct Ledger {
     failed: Mutex<BTreeMap<String, usize>>,
     /// The faults.
     faults: Mutex<Vec<String>>,
-    /// The latest response to each client by hand.
+    /// The latest response to each client by hand, and what each official one in Python has begun.
     latest: Mutex<HashMap<String, String>>,
 }
 
@@ -47,7 +47,7 @@ impl Ledger {
         lock(&self.faults).push(what);
     }
 
-    /// The latest response to a client.
+    /// The latest response to a client, or what it has begun.
     pub(crate) fn got(&self, client: &str, response: String) {
         lock(&self.latest).insert(client.to_owned(), response);
     }
