@@ -58,3 +58,21 @@ test("a run that was cancelled during a step does not come back", async () => {
   assert.equal((await client.call("busy_end", { handle }, { context })).error.code, "NOT_FOUND");
   await client.close();
 });
+
+test("of two calls of a step at the same time one runs", async () => {
+  let ran = 0;
+  const ship = () => new Promise((resolve) => setImmediate(resolve, `shipped ${++ran}`));
+  workflow({ name: "once", first: "begin", steps: { begin: { next: ["ship"], handler: () => "begun" }, ship: { handler: ship } } });
+  const client = await connect();
+  const begin = async () => (await client.call("once_begin")).meta["protomcp/workflow"].handle;
+  let handle = await begin();
+  const results = await Promise.all([client.call("once_ship", { handle }), client.call("once_ship", { handle })]);
+  assert.deepEqual(results.map(({ error }) => error?.code), [undefined, "OUT_OF_ORDER"]);
+  assert.deepEqual([results[1].error.retryable, ran], [true, 1]);
+
+  // A step whose arguments are still checked does not begin in a run that was cancelled.
+  handle = await begin();
+  const [step, cancelled] = await Promise.all([client.call("once_ship", { handle }), client.call("once_cancel", { handle })]);
+  assert.deepEqual([step.error.code, cancelled.text, ran], ["NOT_FOUND", "cancelled", 1]);
+  await client.close();
+});

@@ -91,10 +91,11 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
     name,
     input: json,
     handler: async (/** @type {any} */ { handle, ...args }, /** @type {ToolContext} */ context) => {
-      const known = isFirst ? undefined : runs.at(handle, step);
+      if (!isFirst) runs.at(handle, step);
       const outcome = await compiled.check(args, { matches: /** @type {any} */ (context)._matches });
       if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(name)}`, outcome.complaints);
-      const run = known ?? runs.begin();
+      // Once more: another call may have come during the check.
+      const run = isFirst ? runs.begin() : runs.at(handle, step);
       const value = await runs.guard(run, () =>
         callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
       );
