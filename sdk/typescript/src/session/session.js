@@ -204,7 +204,7 @@ export class Session {
       case "taskResult":
         return this.result(
           requestId,
-          this.tasks.result(message.taskId) ?? { isError: true, resultJson: '"the task has no result"' },
+          this.tasks.take(message.taskId) ?? { isError: true, resultJson: '"the task has no result"' },
         );
       case "taskCancel":
         this.questions.fail(message.taskId, "the task that asks was cancelled");

@@ -8,14 +8,14 @@
 /** @import { CallContext } from "./context.js" */
 /** @import { WireResult } from "./convert.js" */
 
-/** An ended task is kept for this long. */
+/** An ended task whose result is not fetched is kept for this long. */
 const KEPT_MS = 600_000;
 /** Beyond this many tasks those that ended first are dropped. */
 const MOST = 10_000;
 
 /**
  * @typedef {object} Task
- * @property {CallContext} call
+ * @property {CallContext | undefined} call until it has ended
  * @property {string} state
  * @property {number} progress
  * @property {number} total
@@ -58,10 +58,11 @@ export class Tasks {
    * @param {string} [failed] the reason for which there is no result
    */
   end(id, result, failed) {
+    this.#forget();
     const task = this.#tasks.get(id);
     if (task?.state !== "running") return;
     const outcome = failed === undefined ? { state: "completed", result } : { state: "failed", message: failed };
-    Object.assign(task, outcome, { until: Date.now() + KEPT_MS });
+    this.#keep(id, task, outcome);
   }
 
   /**
@@ -75,19 +76,39 @@ export class Tasks {
     return { taskId: id, state, progress, total, message };
   }
 
-  /** @param {string} id */
-  result(id) {
-    return this.#tasks.get(id)?.result;
+  /**
+   * The result, once.
+   *
+   * @param {string} id
+   */
+  take(id) {
+    const result = this.#tasks.get(id)?.result;
+    if (result) this.#tasks.delete(id);
+    return result;
   }
 
   /** @param {string} id */
   cancel(id) {
     const task = this.#tasks.get(id);
     if (task?.state === "running") {
-      Object.assign(task, { state: "cancelled", until: Date.now() + KEPT_MS });
-      task.call._cancel();
+      const { call } = task;
+      this.#keep(id, task, { state: "cancelled" });
+      call?._cancel();
     }
     return this.status(id);
+  }
+
+  /**
+   * The task has ended.
+   *
+   * @param {string} id
+   * @param {Task} task
+   * @param {Partial<Task>} outcome
+   */
+  #keep(id, task, outcome) {
+    // The last one that has ended is the last in the map.
+    this.#tasks.delete(id);
+    this.#tasks.set(id, Object.assign(task, outcome, { call: undefined, until: Date.now() + KEPT_MS }));
   }
 
   #forget() {
