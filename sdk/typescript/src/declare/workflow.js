@@ -6,7 +6,7 @@
  */
 
 import { isContent, isPlain } from "../content.js";
-import { invalidArguments, ToolError } from "../errors.js";
+import { describeError, invalidArguments, ToolError } from "../errors.js";
 import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
 import { compileInput, compileLater } from "../schema/schema.js";
@@ -26,6 +26,20 @@ const MOST_RUNS = 10_000;
  * @typedef {object} Run
  * @property {string} handle
  * @property {State} state kept between the steps
+ */
+
+/**
+ * A run, and what only its workflow uses.
+ *
+ * @typedef {Run<any> & {
+ *   next: readonly string[],
+ *   until: number,
+ *   busy: boolean,
+ *   cancelling: Promise<unknown> | undefined,
+ *   isCancelled: boolean,
+ *   limited: string[],
+ *   session: string,
+ * }} KeptRun
  */
 
 /**
@@ -52,8 +66,8 @@ const MOST_RUNS = 10_000;
  * @param {number} [options.ttlMs] a run without a step for this long has ended; an hour by default
  * @param {(run: Run<State>) => unknown} [options.onCancel]
  * @param {readonly string[]} [options.allowDuring] while a session has a run, its client sees the steps and those other
- *   tools whose names match (`*` stands for any text), and the others again when the run has ended. Clients without a
- *   session see the same list at all times. Without it no tool is hidden
+ *   tools whose names match (`*` stands for any text), and the others again when the run has ended: after `ttlMs` with the
+ *   next call of a step. Clients without a session see the same list at all times. Without it no tool is hidden
  * @returns {Tool[]}
  */
 export function workflow(options) {
@@ -90,23 +104,26 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
     description,
     name,
     input: json,
-    handler: async (/** @type {any} */ { handle, ...args }, /** @type {ToolContext} */ context) => {
+    handler: showsLeft(runs, async ({ handle, ...args }, context) => {
       if (!isFirst) runs.at(handle, step);
       const outcome = await compiled.check(args, { matches: /** @type {any} */ (context)._matches });
       if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(name)}`, outcome.complaints);
       // Once more: another call may have come during the check.
-      const run = isFirst ? runs.begin() : runs.at(handle, step);
-      const value = await runs.guard(run, () =>
-        callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
-      );
-      if (run.isCancelled) return withNext(value, run, [], { enable: [], disable: [] });
-      runs.advance(run, next);
-      const limit = next.length ? limited(options, context) : [];
-      const again = run.limited.filter((/** @type {string} */ one) => !limit.includes(one));
-      run.limited = limit;
-      const steps = next.map((one) => `${options.name}_${one}`);
-      return withNext(value, run, steps, { enable: again, disable: limit });
-    },
+      const run = isFirst ? runs.begin(context.caller.session) : runs.at(handle, step);
+      return runs.guard(run, async () => {
+        const value = await callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run }));
+        if (value instanceof Error) throw value;
+        while (run.cancelling) await run.cancelling.catch(() => {});
+        if (run.isCancelled) return withNext(value, run, [], { enable: [], disable: [] });
+        const limit = next.length ? limited(options, context) : [];
+        const again = run.limited.filter((/** @type {string} */ one) => !limit.includes(one));
+        const steps = next.map((one) => `${options.name}_${one}`);
+        const result = withNext(value, run, steps, { enable: again, disable: limit });
+        run.limited = limit;
+        runs.advance(run, next);
+        return result;
+      });
+    }),
   };
   const first = { type: "object" };
   return declareTool(declared, compiled.isOfLibrary ? compileLater(json, isFirst ? first : withHandle(first)) : undefined);
@@ -121,16 +138,41 @@ function declareCancel(runs, { name, onCancel }) {
     name: `${name}_cancel`,
     description: `Ends a run of the workflow ${name}.`,
     input: withHandle({ type: "object", properties: {}, additionalProperties: false }),
-    handler: async (/** @type {any} */ { handle }) => {
+    handler: showsLeft(runs, async ({ handle }) => {
       const run = runs.get(handle);
-      // A step that still runs must not bring it back.
-      run.isCancelled = true;
+      // Other calls find no run while `onCancel` works. A step that ends in this time waits: if it fails, the run goes on.
+      run.cancelling = (async () => onCancel?.(run))();
+      try {
+        await run.cancelling;
+        run.isCancelled = true;
+      } finally {
+        run.cancelling = undefined;
+      }
       runs.advance(run, []);
-      await onCancel?.(run);
       return new ToolResult({ content: "cancelled", enable: run.limited });
-    },
+    }),
   });
 }
+
+/**
+ * A handler whose result, or whose error for an unknown run, shows the tools again that a run without an end has hidden.
+ *
+ * @param {Runs} runs
+ * @param {(args: any, context: ToolContext) => Promise<ToolResult>} handler
+ */
+function showsLeft(runs, handler) {
+  return async (/** @type {any} */ args, /** @type {ToolContext} */ context) => {
+    const result = await handler(args, context).catch((error) => {
+      const enable = error instanceof UnknownRun ? runs.left(context.caller.session) : [];
+      if (!enable.length) throw error;
+      return new ToolResult({ isError: true, ...describeError(error), enable });
+    });
+    return Object.assign(result, { enable: [...result.enable, ...runs.left(context.caller.session)] });
+  };
+}
+
+/** A handle that names no run, or one that has ended. */
+class UnknownRun extends ToolError {}
 
 /** @param {any} json */
 function withHandle(json) {
@@ -160,7 +202,7 @@ function limited({ name, steps, allowDuring }, context) {
  * Adds the handle, the next steps and the change of the list to a result.
  *
  * @param {unknown} value
- * @param {Run<any> & { isCancelled: boolean }} run
+ * @param {KeptRun} run
  * @param {string[]} next
  * @param {{ enable: string[], disable: string[] }} change
  */
@@ -185,8 +227,10 @@ function withNext(value, run, next, { enable, disable }) {
 
 /** The runs of a workflow. */
 class Runs {
-  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean, isCancelled: boolean, limited: string[] }>} */
+  /** @type {Map<string, KeptRun>} */
   #runs = new Map();
+  /** The tools that runs without an end have hidden, by session. @type {Map<string, string[]>} */
+  #left = new Map();
   #make;
   #ttl;
   #name;
@@ -200,25 +244,56 @@ class Runs {
     this.#ttl = ttlMs;
   }
 
-  begin() {
-    const now = Date.now();
-    for (const [handle, run] of this.#runs) {
-      if (run.until > now && this.#runs.size < MOST_RUNS) break;
-      this.#runs.delete(handle);
-    }
+  /** @param {string} session */
+  begin(session) {
+    this.#forget(MOST_RUNS - 1);
     const handle = crypto.randomUUID();
-    /** @type {string[]} */
-    const limited = [];
-    const run = { handle, state: this.#make(), next: [], until: now + this.#ttl, busy: false, isCancelled: false, limited };
+    const about = { handle, session, next: [], until: Date.now() + this.#ttl, limited: [] };
+    /** @type {KeptRun} */
+    const run = { ...about, state: this.#make(), busy: false, cancelling: undefined, isCancelled: false };
     this.#runs.set(handle, run);
     return run;
   }
 
+  /**
+   * Forgets the runs that no step has used for long, and the oldest beyond a number.
+   *
+   * @param {number} most
+   */
+  #forget(most) {
+    const now = Date.now();
+    for (const { handle, busy, until, session, limited } of this.#runs.values()) {
+      if (until > now && this.#runs.size <= most) break;
+      if (busy) continue;
+      this.#runs.delete(handle);
+      if (!limited.length) continue;
+      const left = this.#left.get(session) ?? [];
+      this.#left.delete(session);
+      if (this.#left.size >= MOST_RUNS) this.#left.delete(/** @type {string} */ (this.#left.keys().next().value));
+      this.#left.set(session, [...new Set([...left, ...limited])]);
+    }
+  }
+
+  /**
+   * The tools to show again in a session: a run of it that was forgotten has hidden them, and no other one does. They are
+   * given once.
+   *
+   * @param {string} session
+   */
+  left(session) {
+    const left = this.#left.get(session);
+    if (!left) return [];
+    this.#left.delete(session);
+    const hidden = [...this.#runs.values()].flatMap((run) => (run.session === session ? run.limited : []));
+    return left.filter((name) => !hidden.includes(name));
+  }
+
   /** @param {unknown} handle */
   get(handle) {
+    this.#forget(MOST_RUNS);
     const run = this.#runs.get(String(handle));
-    if (run && run.until > Date.now()) return run;
-    throw new ToolError(`there is no run ${JSON.stringify(handle)} of the workflow ${this.#name}`, {
+    if (run && !run.cancelling) return run;
+    throw new UnknownRun(`there is no run ${JSON.stringify(handle)} of the workflow ${this.#name}`, {
       code: "NOT_FOUND",
       suggestion: `begin a new one with ${this.#name}_${this.#first}`,
     });
@@ -244,17 +319,15 @@ class Runs {
   }
 
   /**
-   * Runs a step, alone. If it fails, the run stays where it is.
+   * Runs a step, alone. If it fails, or its result has no form in JSON, the run stays where it is.
    *
    * @param {any} run
-   * @param {() => unknown} work
+   * @param {() => Promise<ToolResult>} work
    */
   async guard(run, work) {
     run.busy = true;
     try {
-      const value = await work();
-      if (value instanceof Error) throw value;
-      return value;
+      return await work();
     } catch (error) {
       if (!run.next.length) this.#runs.delete(run.handle);
       throw error;
