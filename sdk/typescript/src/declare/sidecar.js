@@ -74,8 +74,12 @@ class Sidecar {
 
   /** Starts the program if it does not run, and waits until it answers. Callers at the same time share one start. */
   ready() {
-    this.#ready ??= this.#start().catch(async (error) => {
-      await this.stop();
+    if (this.#ready) return this.#ready;
+    const start = this.#start();
+    const child = this.#process;
+    this.#ready = start.catch(async (error) => {
+      // When the program has ended, another call may have started the next one.
+      await this.#end(child);
       console.error(error.message);
       throw new ToolError(error.message, { code: "SIDECAR", retryable: true });
     });
@@ -105,15 +109,16 @@ class Sidecar {
     );
     const deadline = Date.now() + healthTimeout;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      const answers = !ended && (!healthCheck || (await isHealthy(healthCheck)));
       if (ended) throw new Error(`the sidecar ${JSON.stringify(this.name)} does not run: ${ended}`);
-      if (!healthCheck || (await isHealthy(healthCheck))) break;
+      if (answers) break;
       if (Date.now() > deadline)
         throw new Error(
           `the sidecar ${JSON.stringify(this.name)} has not answered ${healthCheck} within ${healthTimeout} ms`,
         );
       await sleep(pause);
     }
-    this.isReady = true;
+    this.isReady = this.#process === child;
   }
 
   #forget() {
@@ -121,9 +126,13 @@ class Sidecar {
     this.isReady = false;
   }
 
-  async stop() {
-    const child = this.#process;
-    this.#forget();
+  stop() {
+    return this.#end(this.#process);
+  }
+
+  /** @param {ChildProcess | undefined} child */
+  async #end(child) {
+    if (this.#process === child) this.#forget();
     if (!child || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, "exit");
     child.kill("SIGTERM");
