@@ -381,6 +381,7 @@ test("nothing is dropped from what a declaration is given", async () => {
     [() => toolGroup({ name: "g", strategy: "unoin", actions: {} }), /^toolGroup "g": the strategy is .*, not "unoin"/],
     [() => workflow({ name: "w", first: "a", step: {} }), /^workflow "w" has an unknown option "step": use steps/],
     [() => workflow({ name: "w", first: "a" }), /^workflow "w" has no steps/],
+    [() => workflow({ name: "w", first: "a", steps: { a: { next: ["toString"], handler } } }), /has no step "toString"/],
     [() => app({ name: "a", htm: "" }), /^app "a" has an unknown option "htm": use html/],
     [() => app({ name: "a" }), /^app "a" has either html or a file/],
     [() => middleware({ name: "m", befor: handler }), /^middleware "m" has an unknown option "befor": use before/],

@@ -75,7 +75,7 @@ export function workflow(options) {
   const { name, steps, first } = options;
   if (typeof steps !== "object" || steps === null) throw new TypeError(`workflow ${JSON.stringify(name)} has no steps`);
   for (const target of [first, ...Object.values(steps).flatMap((step) => step.next ?? [])]) {
-    if (!(target in steps))
+    if (!Object.hasOwn(steps, target))
       throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);
   }
   for (const [step, definition] of Object.entries(steps)) checkOptions("step", definition, STEP, `${name}.${step}`);
