@@ -130,7 +130,10 @@ async function serve(path, options) {
     }
   }
   const socket = createConnection(path);
-  const output = new Output((bytes) => write(socket, bytes));
+  const output = new Output(
+    (bytes) => write(socket, bytes),
+    () => socket.writableLength,
+  );
   const session = new Session(registry, output, { ...options, rawAbove: threshold() });
   current = session;
   const reader = new FrameReader(session);

@@ -189,7 +189,7 @@ export class CallContext extends RequestContext {
       const report = { progress: scaled(done, this._scale), total: scaled(total, this._scale), message: String(message) };
       if (this.task) this._session.tasks.progress(this.task, report);
       const progressToken = this._token;
-      if (progressToken && !this.cancelled) this._session.output.send("progress", { progressToken, ...report });
+      if (progressToken && !this.cancelled) this._session.output.report("progress", { progressToken, ...report });
     };
   }
 

@@ -11,15 +11,27 @@ import { Writer } from "../wire/writer.js";
 
 const NOTHING = {};
 
+/**
+ * With more bytes that the bridge has not read, progress and log messages are left out. It is less than the limit at which no
+ * further requests are read (run.js): a call that reports without an end can be cancelled.
+ */
+const MOST_REPORTS = 32 << 20;
+
 /** Frames that were sent in one turn of the event loop are written together. */
 export class Output {
   #writer = new Writer();
   #scheduled = false;
   #write;
+  #waiting;
+  #hasTold = false;
 
-  /** @param {(bytes: Buffer) => void} write */
-  constructor(write) {
+  /**
+   * @param {(bytes: Buffer) => void} write
+   * @param {() => number} [waiting] the bytes that were written and not read yet
+   */
+  constructor(write, waiting = () => 0) {
     this.#write = write;
+    this.#waiting = waiting;
   }
 
   /**
@@ -41,6 +53,21 @@ export class Output {
     this.#scheduled = true;
     // After all handlers that can go on now: their answers share one write.
     process.nextTick(() => this.flush());
+  }
+
+  /**
+   * Sends progress or a log message, unless the bridge reads too slowly.
+   *
+   * @param {"progress" | "log"} kind
+   * @param {any} message
+   * @param {Like<Rest>} [rest]
+   */
+  report(kind, message, rest) {
+    if (this.#writer.at + this.#waiting() <= MOST_REPORTS) return this.send(kind, message, rest);
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    const text = `progress and log messages are left out while pmcp has not read ${MOST_REPORTS >> 20} MiB`;
+    console.error(text);
   }
 
   /**

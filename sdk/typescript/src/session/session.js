@@ -371,7 +371,7 @@ export class Session {
    */
   log(level, data, logger, request = "") {
     const dataJson = logged(data);
-    this.output.send("log", { level, logger, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
+    this.output.report("log", { level, logger, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
   }
 
   /** @param {string} id */
