@@ -112,8 +112,8 @@ impl<F: Future + Unpin> FutureSet<F> {
         for _ in 0..MOST {
             let Some(position) = self.woken.next(cx.waker()) else { return Poll::Pending };
             let Some(entry) = self.entries.get_mut(position) else { continue };
-            // From here on it may be woken again.
-            entry.mark.is_woken.store(false, Ordering::SeqCst);
+            // From here on it may be woken again. A swap, not a store: what was written before the wake-up is read after it.
+            entry.mark.is_woken.swap(false, Ordering::SeqCst);
             let Some(future) = &mut entry.future else { continue };
             if let Poll::Ready(output) = Pin::new(future).poll(&mut Context::from_waker(&entry.waker)) {
                 entry.future = None;
