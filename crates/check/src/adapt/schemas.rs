@@ -1,6 +1,6 @@
 //! Schemas without the parts that hosts refuse.
 
-use protomcp_schema::local_fragment;
+use protomcp_schema::References;
 use protomcp_types::RawJson;
 use serde_json::{Map, Value, json};
 
@@ -211,12 +211,13 @@ fn inline(schema: &mut Value, growth: &mut Growth) {
         members.remove("$defs");
         members.remove("definitions");
     }
-    References { root: &root, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth }.write(schema);
+    let references = References::of(&root);
+    Inlining { references, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth }.write(schema);
 }
 
 /// The references of one schema while they are written out.
-struct References<'a> {
-    root: &'a Value,
+struct Inlining<'a> {
+    references: References<'a>,
     /// The references around the value, the outermost first.
     inside: Vec<String>,
     depth: usize,
@@ -225,7 +226,7 @@ struct References<'a> {
     growth: &'a mut Growth,
 }
 
-impl References<'_> {
+impl Inlining<'_> {
     fn write(&mut self, schema: &mut Value) {
         self.values = self.values.saturating_sub(1);
         self.depth += 1;
@@ -236,6 +237,8 @@ impl References<'_> {
                 Some(reference) => {
                     members.remove("$ref");
                     let mut target = self.target(&reference);
+                    // A name is in one place.
+                    target.remove("$anchor");
                     target.extend(std::mem::take(members));
                     let mut target = Value::Object(target);
                     self.inside.push(reference);
@@ -259,8 +262,8 @@ impl References<'_> {
             self.growth.is_cut = true;
             return any_object();
         }
-        let target = local_fragment(reference).and_then(|pointer| self.root.pointer(&pointer));
-        let Some(target) = target.filter(|target| target.is_object()) else { return Map::new() };
+        let target = self.references.target(reference).filter(|target| target.is_object());
+        let Some(target) = target else { return Map::new() };
         // One that is too long uses up the rest, so that it is not measured again for the next reference.
         let left = self.growth.bytes.checked_sub(target.to_string().len());
         self.growth.bytes = left.unwrap_or_default();

@@ -71,6 +71,10 @@ fn references_are_written_out_and_recursion_ends() {
     let expected = json!({"type": "object", "properties": {"definitions": {"type": "string"}, "node": {
         "type": "object", "properties": {"name": {"type": "string"}, "next": {"type": "object"}}}}});
     check("gemini-api", &schema, &expected);
+    let schema = json!({"type": "object", "properties": {"a": {"$ref": "#word"}, "b": {"$ref": "#word"}},
+        "$defs": {"w": {"$anchor": "word", "type": "string"}}});
+    let expected = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+    check("gemini-api", &schema, &expected);
 }
 
 #[test]
