@@ -201,8 +201,15 @@ impl Alice {
         (client, Some((left, event)))
     }
 
+    /// Opens a session. A server whose store is late asks for another attempt.
     async fn open(&self) -> Client {
-        Client::open(&self.user, self.front, &self.heard).await.unwrap_or_else(|why| panic!("{why}"))
+        let begun = Instant::now();
+        loop {
+            match Client::open(&self.user, self.front, &self.heard).await {
+                Err(Failure::Status(503, _)) if begun.elapsed() < patience() => tokio::time::sleep(pause()).await,
+                opened => return opened.unwrap_or_else(|why| panic!("{why}")),
+            }
+        }
     }
 
     async fn listen(&mut self, client: &mut Client) {
