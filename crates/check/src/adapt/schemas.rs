@@ -5,7 +5,7 @@ use protomcp_types::RawJson;
 use serde_json::{Map, Value, json};
 
 use crate::check::Check;
-use crate::rules::walk::walk_mut;
+use crate::rules::walk::{DATA, NAMED, REFERENCES, reference, walk_mut};
 
 /// The most values that the references of one schema may grow to.
 const MAX_VALUES: usize = 10_000;
@@ -213,6 +213,17 @@ fn inline(schema: &mut Value, growth: &mut Growth) {
     }
     let references = References::of(&root);
     Inlining { references, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth }.write(schema);
+    walk_mut(schema, &mut |schema| _ = schema.as_object_mut().map(remove_names));
+}
+
+/// Removes the names of a schema to which references lead: there may be copies of it.
+fn remove_names(members: &mut Map<String, Value>) {
+    members.remove("$anchor");
+    members.remove("$dynamicAnchor");
+    // Until draft 7.
+    if members.get("$id").and_then(Value::as_str).is_some_and(|id| id.starts_with('#')) {
+        members.remove("$id");
+    }
 }
 
 /// The references of one schema while they are written out.
@@ -232,24 +243,40 @@ impl Inlining<'_> {
         self.depth += 1;
         match schema {
             Value::Array(all) => all.iter_mut().for_each(|inner| self.write(inner)),
-            Value::Object(members) => match members.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned) {
-                None => members.values_mut().for_each(|inner| self.write(inner)),
-                Some(reference) => {
-                    members.remove("$ref");
-                    let mut target = self.target(&reference);
-                    // A name is in one place.
-                    target.remove("$anchor");
-                    target.extend(std::mem::take(members));
-                    let mut target = Value::Object(target);
-                    self.inside.push(reference);
-                    self.write(&mut target);
-                    self.inside.pop();
-                    *schema = target;
+            Value::Object(_) => match reference(schema).map(ToOwned::to_owned) {
+                None => {
+                    let members = schema.as_object_mut().into_iter().flatten();
+                    members.for_each(|(keyword, value)| self.write_member(keyword, value));
                 }
+                Some(reference) => *schema = self.written(&reference, schema.take()),
             },
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         self.depth -= 1;
+    }
+
+    /// Writes the schemas below a keyword.
+    fn write_member(&mut self, keyword: &str, value: &mut Value) {
+        match value {
+            _ if DATA.contains(&keyword) => {}
+            Value::Object(schemas) if NAMED.contains(&keyword) => {
+                schemas.values_mut().for_each(|inner| self.write(inner));
+            }
+            value => self.write(value),
+        }
+    }
+
+    /// The schema of a reference, with the other members of the schema that has it.
+    fn written(&mut self, reference: &str, schema: Value) -> Value {
+        let mut target = self.target(reference);
+        if let Value::Object(members) = schema {
+            target.extend(members.into_iter().filter(|(keyword, _)| !REFERENCES.contains(&keyword.as_str())));
+        }
+        let mut target = Value::Object(target);
+        self.inside.push(reference.to_owned());
+        self.write(&mut target);
+        self.inside.pop();
+        target
     }
 
     /// The members of the schema of a reference, which are none if it leads nowhere.

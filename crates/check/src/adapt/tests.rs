@@ -75,6 +75,27 @@ fn references_are_written_out_and_recursion_ends() {
         "$defs": {"w": {"$anchor": "word", "type": "string"}}});
     let expected = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
     check("gemini-api", &schema, &expected);
+    // A name inside a target is not written twice, and a dynamic reference is one.
+    let schema = json!({"type": "object", "properties": {"a": {"$dynamicRef": "#n"}, "b": {"$ref": "#n"}},
+        "$defs": {"n": {"$dynamicAnchor": "n", "type": "array", "items": {"$anchor": "i", "type": "string"}}}});
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    check("gemini-api", &schema, &json!({"type": "object", "properties": {"a": list, "b": list}}));
+}
+
+#[test]
+fn values_that_look_like_references_stay() {
+    let value = json!({"$ref": "#/$defs/w", "$anchor": "w"});
+    let of = |keyword: &str, value: Value| json!({"type": "object", "properties": {"a": {keyword: value}}});
+    for schema in [
+        of("const", value.clone()),
+        of("enum", json!([value])),
+        of("default", value.clone()),
+        of("examples", json!([value])),
+    ] {
+        let mut given = schema.clone();
+        given["$defs"] = json!({"w": {"type": "string"}});
+        assert_eq!(adapted("gemini-api", &tool(&given))["inputSchema"], schema);
+    }
 }
 
 #[test]

@@ -7,19 +7,20 @@ use protomcp_schema::References;
 use serde_json::Value;
 
 use super::cycles::on_cycles;
-use super::walk::{first, walk};
+use super::walk::{REFERENCES, first, reference, walk};
 use crate::fault::Fault;
 
 pub(super) fn any(input: &Value) -> Option<Fault> {
     first(input, "write the schema in place of the reference, or serve with --for", |_, schema| {
-        Some(format!("a reference to {}", schema["$ref"].as_str()?))
+        Some(format!("a reference to {}", reference(schema)?))
     })
 }
 
 pub(super) fn output(output: &Value) -> Option<Fault> {
     let mut found = None;
     walk(output, "/outputSchema", &mut |pointer, schema| {
-        let word = ["$ref", "$defs", "definitions"].into_iter().find(|word| schema.get(*word).is_some());
+        let words = REFERENCES.into_iter().chain(["$defs", "definitions"]);
+        let word = words.into_iter().find(|word| schema.get(*word).is_some());
         if let (None, Some(word)) = (&found, word) {
             let fix = "write the schema in place of the reference, or serve with --for";
             found = Some(Fault::new(pointer, format!("the output schema has {word}"), fix));
@@ -31,7 +32,7 @@ pub(super) fn output(output: &Value) -> Option<Fault> {
 pub(super) fn dangling(input: &Value) -> Option<Fault> {
     let references = References::of(input);
     first(input, "correct the reference", |_, schema| {
-        let reference = schema["$ref"].as_str()?;
+        let reference = reference(schema)?;
         references.target(reference).is_none().then(|| format!("the reference {reference} leads nowhere"))
     })
 }
@@ -42,7 +43,7 @@ pub(super) fn recursion(input: &Value) -> Option<Fault> {
     let leads_back =
         |reference: &str| references.target(reference).is_some_and(|target| recursive.contains(&ptr::from_ref(target)));
     first(input, "end the nesting after a few levels", |pointer, schema| {
-        let reference = schema["$ref"].as_str()?;
+        let reference = reference(schema)?;
         let inside =
             reference == "#" || pointer.starts_with(&format!("/inputSchema{}/", reference.trim_start_matches('#')));
         (inside || leads_back(reference)).then(|| format!("the reference {reference} leads back to itself"))
@@ -57,7 +58,7 @@ fn recursive<'a>(root: &'a Value, references: &References<'a>) -> HashSet<*const
     while let Some(node) = nodes.get(edges.len()).copied() {
         let mut targets = Vec::new();
         walk(node, "", &mut |_, inner| {
-            let target = inner["$ref"].as_str().and_then(|reference| references.target(reference));
+            let target = reference(inner).and_then(|reference| references.target(reference));
             targets.extend(target.map(|target| {
                 *numbers.entry(ptr::from_ref(target)).or_insert_with(|| {
                     nodes.push(target);
@@ -89,6 +90,7 @@ mod tests {
         for (reference, name) in [("#/%24defs/%C3%BC", "ü"), ("#/$defs/a%7E1b", "a/b"), ("#/$defs/x%2520y", "x%20y")] {
             assert!(dangling(&json!({"items": {"$ref": reference}, "$defs": {name: {}}})).is_none(), "{reference}");
         }
+        assert!(dangling(&json!({"items": {"$dynamicRef": "#a"}})).is_some());
         for anchor in ["$anchor", "$dynamicAnchor"] {
             assert!(dangling(&json!({"items": {"$ref": "#a"}, "$defs": {"x": {anchor: "a"}}})).is_none(), "{anchor}");
         }

@@ -20,7 +20,11 @@ const ONE: [&str; 10] = [
 /// Keywords with a list of schemas. `items` was one of them before 2020-12.
 const LIST: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 /// Keywords with schemas by name.
-const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+pub(crate) const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+/// Keywords with values, in which nothing is a schema.
+pub(crate) const DATA: [&str; 5] = ["const", "enum", "default", "examples", "example"];
+/// Keywords that refer to another schema.
+pub(crate) const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
 
 /// Calls `visit` with the schema and every schema inside it, each after a pointer to it.
 pub(super) fn walk<'a>(schema: &'a Value, pointer: &str, visit: &mut impl FnMut(&str, &'a Value)) {
@@ -82,6 +86,11 @@ pub(super) fn first(schema: &Value, fix: &str, mut fault: impl FnMut(&str, &Valu
         }
     });
     found
+}
+
+/// The reference of a schema to another one.
+pub(crate) fn reference(schema: &Value) -> Option<&str> {
+    REFERENCES.into_iter().find_map(|keyword| schema.get(keyword)?.as_str())
 }
 
 /// True if the schema says that its values are of this type.
