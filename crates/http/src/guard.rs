@@ -4,6 +4,8 @@
 //! headers reveal it, because a page cannot choose them: `Host`, the name that the browser connects to, and `Origin`,
 //! the site of the page (MCP 2025-11-25, basic/transports, security warning).
 
+use std::net::Ipv6Addr;
+
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
 
@@ -38,9 +40,9 @@ pub(crate) enum Origin {
 
 impl Guard {
     pub(crate) fn new(config: &Config) -> Self {
-        let lower =
-            |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
-        let (hosts, origins) = (lower(&config.access.allowed_hosts), lower(&config.access.allowed_origins));
+        let allowed =
+            |names: &[String]| names.iter().map(|name| normal(name.trim_end_matches('/'))).collect::<Vec<_>>();
+        let (hosts, origins) = (allowed(&config.access.allowed_hosts), allowed(&config.access.allowed_origins));
         Self { hosts, origins, hint: config.access.rejection_hint.clone() }
     }
 
@@ -91,7 +93,7 @@ impl Guard {
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let host = host.to_ascii_lowercase();
+        let host = normal(host);
         let Some(name) = without_port(&host) else { return false };
         LOCAL.contains(&name) || self.hosts.iter().any(|allowed| allowed == "*" || *allowed == host || allowed == name)
     }
@@ -106,7 +108,7 @@ impl Guard {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         // `*` allows any host name, not any page.
         host.is_some_and(|host| {
-            let host = host.to_ascii_lowercase();
+            let host = normal(host);
             without_port(&host).is_some_and(|name| {
                 LOCAL.contains(&name) || self.hosts.iter().any(|allowed| *allowed == host || allowed == name)
             })
@@ -118,6 +120,15 @@ impl Guard {
 fn can_be_named(origin: &str) -> bool {
     let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     name.is_some_and(|name| !name.is_empty() && !name.contains(['/', '?', '#', '@', ' ', '*']))
+}
+
+/// A host in small letters. An address of IPv6 has one form: browsers write `[::ffff:7f00:1]` for `[::ffff:127.0.0.1]`
+/// (WHATWG URL, host serializing).
+fn normal(host: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    let parts = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let address = parts.and_then(|(address, port)| Some((address.parse::<Ipv6Addr>().ok()?, port)));
+    address.map(|(address, port)| format!("[{address}]{port}")).unwrap_or(host)
 }
 
 /// The name in `name:port`; `None` if the port is invalid.
@@ -176,6 +187,9 @@ mod tests {
         check(&["tools.example.com:9"], &[], "tools.example.com:9", None, Ok(false));
         check(&["tools.example.com:9"], &[], "tools.example.com:8", None, Err("is not allowed; allow the host "));
         check(&["*"], &[], "anything:1", None, Ok(false));
+        for host in ["[::ffff:127.0.0.1]:9", "[::FFFF:7f00:1]:9"] {
+            check(&["[::ffff:127.0.0.1]"], &[], host, Some("http://[::ffff:7f00:1]:9"), Ok(false));
+        }
     }
 
     #[test]
