@@ -58,7 +58,7 @@ impl DescriptorSchemas {
         Self::default()
     }
 
-    /// The time in which a schema must be loaded, or arguments validated. Default two seconds. Beyond it the call fails
+    /// The time in which a schema must be loaded, or arguments validated. Default ten seconds. Beyond it the call fails
     /// with −33000 and the cause `invalid_schema`.
     #[must_use]
     pub fn time_limit(mut self, time: Duration) -> Self {

@@ -16,8 +16,8 @@ const THREADS: usize = 8;
 /// The part of the threads that one of several servers may use.
 const PER_SERVER: usize = THREADS / 4;
 
-/// The time, if none is set.
-const TIME: Duration = Duration::from_secs(2);
+/// The time, if none is set: the one of a check in JSON, which is enough on a busy machine.
+const TIME: Duration = Duration::from_secs(10);
 
 /// The time of each piece of work, and the permits for it.
 #[derive(Debug, Clone)]
