@@ -1,8 +1,8 @@
 //! `pmcp init`: a first tool file, with the commands that use it.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use crate::args::init::{Init, Language};
 use crate::exit::{self, Failure};
@@ -41,9 +41,7 @@ pub(crate) fn run(options: &Init) -> Result<(), Failure> {
     for (name, _) in &files {
         make_folder(&directory.join(name))?;
     }
-    for (name, text) in &files {
-        write(&directory.join(name), text)?;
-    }
+    write_all(directory, &files)?;
     exit::print(&next_steps(options, &files))
 }
 
@@ -132,12 +130,26 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes a file that is not there yet.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already: move it", path.display())),
-        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
-    };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+/// Writes files that are not there yet, all of them or none.
+fn write_all(directory: &Path, files: &[(&'static str, String)]) -> Result<(), Failure> {
+    let mut made = Vec::new();
+    let written = files.iter().try_for_each(|(name, text)| {
+        let path = directory.join(name);
+        write(&path, text, &mut made).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already: move it", path.display())),
+            _ => Failure::failed(format!("cannot write {}, and nothing was written: {error}", path.display())),
+        })
+    });
+    written.inspect_err(|_| {
+        for path in made {
+            let _stays = fs::remove_file(path);
+        }
+    })
+}
+
+/// Writes a file, and adds its path to `made` as soon as it is there.
+fn write(path: &Path, text: &str, made: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    made.push(path.to_owned());
+    file.write_all(text.as_bytes())
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Host, Launch, Sandbox, init_example, peers, root};
+use protomcp_conformance::{Host, Launch, Sandbox, init_example, peers, pmcp, root};
 use serde_json::{Value, json};
 
 fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
@@ -158,6 +158,20 @@ fn files_that_are_there_keep_their_text() {
     let nothing = refused(&sandbox, &["init", "new", "--lang", "rust", "--checkout", "."]);
     assert!(nothing.contains("invalid --checkout: there is no crate in ./crates/sdk"), "{nothing}");
     assert!(!sandbox.path("new").exists());
+}
+
+#[test]
+fn a_project_is_written_whole_or_left_out() {
+    let sandbox = Sandbox::new();
+    // Files may have 512 bytes (POSIX, ulimit), which is less than README.md, the last one.
+    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" init";
+    let output = sandbox.pmcp(&["-c", limited]).program("sh").arg(pmcp()).command().output().expect("sh starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("cannot write ./README.md, and nothing was written: "), "{stderr}");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(!sandbox.path("tools.py").exists() && !sandbox.path("README.md").exists());
+    // The next attempt finds nothing in its way.
+    assert!(ok(&sandbox, &["init"]).starts_with("Written: tools.py, "));
 }
 
 #[test]
