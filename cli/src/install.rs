@@ -20,6 +20,7 @@ use protomcp_types::one_line;
 
 use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
 use crate::exit::{self, Failure};
+use crate::log::{self, LogFlags, LogLevel};
 use crate::waiting;
 use probe::{Answer, Attempt};
 use report::{Answers, Report};
@@ -35,7 +36,7 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
     let installer = installer();
     let servers = Servers::new(&options.server)?;
     let chosen = Chosen::of(&options.hosts, &installer)?;
-    crate::log::start(crate::log::LogLevel::Info, crate::log::LogFlags::default());
+    log::start(LogLevel::Info, LogFlags::default());
     let mut report = Report::new(&installer);
     for name in &chosen.unknown {
         report.paste(None, name, snippet(None, &options.name, &servers.of(None)));
@@ -87,13 +88,17 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
     } else {
         Chosen::of(&options.hosts, &installer)?.hosts
     };
+    log::start(LogLevel::Info, LogFlags::default());
     let mut report = Report::new(&installer);
     for host in chosen {
         let Ok(installed) = installer.status(host, &scope) else { continue };
         let listed = match installed.found {
             Found::Nothing => continue,
-            // A file that this command has nothing to do with may be broken.
-            Found::Broken(_) if options.hosts.clients.is_empty() => continue,
+            // This command may have nothing to do with the file.
+            Found::Broken(reason) if options.hosts.clients.is_empty() => {
+                report::left_alone(host, &reason);
+                continue;
+            }
             Found::Broken(reason) => {
                 report.broken(host, &reason);
                 continue;

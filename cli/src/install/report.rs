@@ -135,6 +135,12 @@ impl Report {
     }
 }
 
+/// Warns that the file of a host cannot be read. A server in it stays.
+pub(super) fn left_alone(host: &Host, reason: &str) {
+    let reason = secrets::without_keys(reason);
+    tracing::warn!("{}: {reason}; a server in this file stays", host.label);
+}
+
 /// The URL of a server that a host on another machine may reach.
 fn public_url(server: &Server) -> Result<&str, String> {
     match server {

@@ -27,6 +27,23 @@ fn a_word_of_a_command_is_not_a_server() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    user.write(".config/Claude/claude_desktop_config.json", "{");
+    user.write(".cursor/mcp.json", "{}");
+    user.ok(&["install", "tools.py", "--client", "cursor"]);
+    for code in [0, 1] {
+        let output = user.pmcp(&["uninstall", "tools"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let warning = "claude_desktop_config.json: line 1, column 1: ";
+        assert!(stderr.contains(warning) && stderr.contains("; a server in this file stays\n"), "{stderr}");
+        assert_eq!(stderr.contains("no host has a server \"tools\""), code == 1, "{stderr}");
+    }
+}
+
+#[test]
 fn a_value_of_a_flag_is_not_the_file_of_a_server() {
     let user = User::new();
     for file in ["a.py", "data.json", "server.py"] {
