@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::args::duration;
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s, at most 8784000h".into())
+    duration::parse(text)
+        .ok_or_else(|| "expected a duration in h, m, s or ms, such as 90s or 1m30s, at most 8784000h".into())
 }
 
 /// The time of a call; zero stands for the default.
