@@ -296,7 +296,7 @@ RESULTS = {
     "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                    "serverInfo": {"name": "again", "version": "1"}},
     "tools/list": {"tools": [TOOL], "nextCursor": ""},
-    "tools/call": {"content": [{"type": "text", "text": "3"}]},
+    "tools/call": {"content": [{"type": "text", "text": "sum: 3"}]},
 }
 
 for line in iter(sys.stdin.readline, ""):
@@ -313,15 +313,30 @@ fn lists_that_begin_again_are_read_once() {
     sandbox.write("server.py", BEGINS_AGAIN);
     let python = peers().join("py/bin/python").to_string_lossy().into_owned();
     for (words, expected) in [
-        (&["list"][..], "add"),
+        (&["list"][..], "Adds two numbers."),
         (&["validate"], "✓ add — OK\n! — 1 finding "),
         (&["test", "list"], "Tools (1)"),
-        (&["test", "call", "add"], "3"),
+        (&["test", "call", "add"], "sum: 3"),
     ] {
         let output = run(&sandbox, &[words, &["--", &python, "server.py"]].concat(), "");
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains(expected), "{words:?}: {output:?}");
+        assert!(output.status.success() && text.matches(expected).count() == 1, "{words:?}: {output:?}");
     }
+}
+
+#[test]
+fn a_list_with_a_cursor_of_another_type_fails() {
+    let sandbox = sandbox();
+    sandbox.write("server.py", BEGINS_AGAIN.replace(r#""nextCursor": """#, r#""nextCursor": 7"#));
+    let python = peers().join("py/bin/python").to_string_lossy().into_owned();
+    for words in [&["list"][..], &["validate"], &["test", "list"]] {
+        let (code, text) = error(&sandbox, &[words, &["--", &python, "server.py"]].concat());
+        assert!(code == Some(1) && text.contains("integer `7`, expected a string"), "{words:?}: {code:?} {text}");
+    }
+    sandbox.write("scenario.yaml", "steps: [{list: tools}]\n");
+    let output = run(&sandbox, &["test", "run", "scenario.yaml", "--", &python, "server.py"], "");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && text.contains("integer `7`, expected a string"), "{output:?}");
 }
 
 #[test]

@@ -16,7 +16,8 @@ pub(super) async fn elements(
         let other = ServerRequest::Other { method: method.into(), params: params.clone() };
         let request = ServerRequest::read(method.into(), params).unwrap_or(other);
         let page = JsonObject::from_raw(&session.forward(request).fresh().raw().await?).unwrap_or_default();
-        let next = page.member("nextCursor").and_then(|next| next.to::<Option<String>>().ok()).flatten();
+        let next = page.member("nextCursor").map_or(Ok(None), RawJson::to::<Option<String>>);
+        let next = next.map_err(|error| RequestError::InvalidAnswer(format!("nextCursor: {error}")))?;
         let next = cursors.next(next).map_err(|error| RequestError::InvalidAnswer(error.to_string()))?;
         if next != NextPage::Repeated {
             all.extend(page.member(member).and_then(|items| items.to::<Vec<RawJson>>().ok()).unwrap_or_default());

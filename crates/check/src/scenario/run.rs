@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use protomcp_client::{ClientSession, Cursors, NextPage, RequestError, ServerRequest};
 use protomcp_types::{JsonObject, Params, RawJson};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -138,8 +139,10 @@ impl Running<'_> {
                 Answer::Result(page) => page,
                 failed => return Ok(failed),
             };
-            let next =
-                cursors.next(page["nextCursor"].as_str().map(str::to_owned)).map_err(|error| error.to_string())?;
+            let next = match Option::<String>::deserialize(&page["nextCursor"]) {
+                Ok(next) => cursors.next(next).map_err(|error| error.to_string())?,
+                Err(error) => return Ok(Answer::Failed { code: None, message: format!("nextCursor: {error}") }),
+            };
             if next != NextPage::Repeated {
                 all.extend(page[member].as_array_mut().map(std::mem::take).unwrap_or_default());
             }
