@@ -182,15 +182,13 @@ fn target<'a>(command: &'a [String], url: Option<&'a str>) -> Target<'a> {
     }
 }
 
-/// The program of a command, and the file that it reads if it is an interpreter. Flags of one letter, such as `-u` of Python,
-/// have no value.
+/// The program of a command, and the file that it reads if it is an interpreter: the first path that is not the value of a
+/// flag. A path after a flag is its value if another path follows; flags of one letter, such as `-u` of Python, have no
+/// value, except `-r` of Node.
 fn started(words: &[String]) -> impl Iterator<Item = &str> {
-    let mut is_value = false;
-    let is_file = move |word: &&String| {
-        let is_after_flag = std::mem::replace(&mut is_value, word.starts_with("--") && takes_value(word));
-        !is_after_flag && Path::new(word).is_absolute()
-    };
-    let file = words.iter().skip(1).find(is_file);
+    let has_value = |flag: &str| flag == "-r" || flag.starts_with("--") && takes_value(flag);
+    let mut paths = words.windows(2).filter(|pair| Path::new(&pair[1]).is_absolute());
+    let file = paths.clone().find(|pair| !has_value(&pair[0])).or_else(|| paths.next_back()).map(|pair| &pair[1]);
     words.first().into_iter().chain(file).map(String::as_str)
 }
 
@@ -319,6 +317,8 @@ mod tests {
             ("/bin/python3 /t.py /data", &["/bin/python3", "/t.py"]),
             ("python3 -u /t.py /data", &["/t.py"]),
             ("pmcp run -- /bin/node --import /a.js /t.js", &["/bin/node", "/t.js"]),
+            ("node -r /a.js --import /b.js /t.js", &["/t.js"]),
+            ("node --enable-source-maps /t.js", &["/t.js"]),
             ("npx -y server", &[]),
         ] {
             let words: Vec<_> = words.split(' ').collect();
