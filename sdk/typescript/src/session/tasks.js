@@ -31,7 +31,7 @@ export class Tasks {
 
   /** @param {CallContext} call */
   begin(call) {
-    this.#forget();
+    this.#forget(MOST);
     this.#tasks.set(call.id, {
       call,
       state: "running",
@@ -111,10 +111,13 @@ export class Tasks {
     this.#tasks.set(id, Object.assign(task, outcome, { call: undefined, until: Date.now() + KEPT_MS }));
   }
 
-  #forget() {
+  /**
+   * Drops the tasks whose time is over, and those that ended first until there are fewer than `most`.
+   */
+  #forget(most = Infinity) {
     const now = Date.now();
     for (const [id, task] of this.#tasks) {
-      if (task.until > now && (this.#tasks.size < MOST || task.state === "running")) continue;
+      if (task.until > now && (this.#tasks.size < most || task.state === "running")) continue;
       this.#tasks.delete(id);
     }
   }
