@@ -100,7 +100,8 @@ impl Guard {
 
     fn names_origin(&self, origin: &str) -> bool {
         // `null` stands for any page without an origin, such as files and sandboxes; `*` does not include it.
-        origin != "null" && self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
+        let origin = normal(origin);
+        origin != "null" && self.origins.iter().any(|allowed| allowed == "*" || *allowed == origin)
     }
 
     /// True if the origin of a page is a name of this server.
@@ -122,13 +123,16 @@ fn can_be_named(origin: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && !name.contains(['/', '?', '#', '@', ' ', '*']))
 }
 
-/// A host in small letters. An address of IPv6 has one form: browsers write `[::ffff:7f00:1]` for `[::ffff:127.0.0.1]`
-/// (WHATWG URL, host serializing).
+/// A host or an origin in small letters. An address of IPv6 has one form: browsers write `[::ffff:7f00:1]` for
+/// `[::ffff:127.0.0.1]` (WHATWG URL, host serializing).
 fn normal(host: &str) -> String {
     let host = host.to_ascii_lowercase();
-    let parts = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let address = parts.and_then(|(address, port)| Some((address.parse::<Ipv6Addr>().ok()?, port)));
-    address.map(|(address, port)| format!("[{address}]{port}")).unwrap_or(host)
+    let address = || {
+        let (scheme, rest) = host.split_once('[')?;
+        let (address, port) = rest.split_once(']')?;
+        Some(format!("{scheme}[{}]{port}", address.parse::<Ipv6Addr>().ok()?))
+    };
+    address().unwrap_or(host)
 }
 
 /// The name in `name:port`; `None` if the port is invalid.
@@ -189,6 +193,7 @@ mod tests {
         check(&["*"], &[], "anything:1", None, Ok(false));
         for host in ["[::ffff:127.0.0.1]:9", "[::FFFF:7f00:1]:9"] {
             check(&["[::ffff:127.0.0.1]"], &[], host, Some("http://[::ffff:7f00:1]:9"), Ok(false));
+            check(&["*"], &["http://[::ffff:10.0.0.1]:5"], host, Some("http://[::ffff:a00:1]:5"), Ok(true));
         }
     }
 
