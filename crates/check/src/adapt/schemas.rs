@@ -212,8 +212,12 @@ fn inline(schema: &mut Value, growth: &mut Growth) {
         members.remove("definitions");
     }
     let references = References::of(&root);
-    Inlining { references, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth }.write(schema);
-    walk_mut(schema, &mut |schema| _ = schema.as_object_mut().map(remove_names));
+    let mut inlining =
+        Inlining { references, inside: Vec::new(), depth: 0, values: MAX_VALUES, growth, has_written: false };
+    inlining.write(schema);
+    if inlining.has_written {
+        walk_mut(schema, &mut |schema| _ = schema.as_object_mut().map(remove_names));
+    }
 }
 
 /// Removes the names of a schema to which references lead: there may be copies of it.
@@ -235,6 +239,8 @@ struct Inlining<'a> {
     /// The values that are left for this schema.
     values: usize,
     growth: &'a mut Growth,
+    /// True once it has met a reference.
+    has_written: bool,
 }
 
 impl Inlining<'_> {
@@ -268,6 +274,7 @@ impl Inlining<'_> {
 
     /// The schema of a reference, with the other members of the schema that has it.
     fn written(&mut self, reference: &str, schema: Value) -> Value {
+        self.has_written = true;
         let mut target = self.target(reference);
         if let Value::Object(members) = schema {
             target.extend(members.into_iter().filter(|(keyword, _)| !REFERENCES.contains(&keyword.as_str())));

@@ -80,6 +80,9 @@ fn references_are_written_out_and_recursion_ends() {
         "$defs": {"n": {"$dynamicAnchor": "n", "type": "array", "items": {"$anchor": "i", "type": "string"}}}});
     let list = json!({"type": "array", "items": {"type": "string"}});
     check("gemini-api", &schema, &json!({"type": "object", "properties": {"a": list, "b": list}}));
+    // Names stay where there are no references.
+    let schema = json!({"type": "object", "properties": {"a": {"$anchor": "a", "type": "string"}}});
+    check("gemini-api", &schema, &schema);
 }
 
 #[test]
