@@ -199,16 +199,26 @@ impl Host {
         self.tools().iter().map(|tool| tool["name"].as_str().expect("a name is a string").to_owned()).collect()
     }
 
-    /// Waits until the tools are exactly these. An error that allows a retry is none: a server may take longer to start than a
+    /// The names of the tools in the first list without an error that allows a retry: a server may take longer to start than a
     /// list waits for it.
+    pub fn first_names(&self) -> Vec<String> {
+        eventually("a tool list", || self.names_unless_retryable())
+    }
+
+    /// Waits until the tools are exactly these, through errors that allow a retry.
     pub fn until_names(&self, wanted: &[&str]) {
         eventually(&format!("the tool list {wanted:?}"), || {
-            let answer = self.answer(self.request("tools/list", &json!({}))).value;
-            let is_retryable = answer["error"]["data"]["protomcp/error"]["retryable"] == true;
-            assert!(is_retryable || answer.get("error").is_none(), "tools/list failed: {answer}");
-            let tools = answer["result"]["tools"].as_array()?;
-            tools.iter().map(|tool| tool["name"].as_str()).eq(wanted.iter().copied().map(Some)).then_some(())
+            self.names_unless_retryable().filter(|names| names == wanted).map(drop)
         });
+    }
+
+    fn names_unless_retryable(&self) -> Option<Vec<String>> {
+        let answer = self.answer(self.request("tools/list", &json!({}))).value;
+        if answer["error"]["data"]["protomcp/error"]["retryable"] == true {
+            return None;
+        }
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("tools/list failed: {answer}"));
+        Some(tools.iter().map(|tool| tool["name"].as_str().expect("a name is a string").to_owned()).collect())
     }
 
     /// Sends a call and returns its id.

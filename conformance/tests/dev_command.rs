@@ -39,7 +39,7 @@ fn start(sdk: Sdk, sandbox: &Sandbox) -> Host {
     // Calls that run in an earlier version do not belong to a shutdown.
     let host = sdk.pmcp(sandbox, &["dev", "--drain-timeout=40ms"]).start();
     host.initialize();
-    host.until_names(&["work"]);
+    assert_eq!(host.first_names(), ["work"]);
     host
 }
 
@@ -133,7 +133,7 @@ fn killing_the_server_at_any_moment_loses_no_answer() {
         }
         assert!(finished >= answers, "{finished} calls finished, and {answers} were answered before the kill");
         // Lists wait for the new process.
-        host.until_names(&["work"]);
+        assert_eq!(host.first_names(), ["work"]);
         eventually("the newest version", || {
             let result = host.call("work", &json!({"id": 99, "ms": 0}));
             (result["content"][0]["text"] == format!("99 v{saved}")).then_some(())
@@ -164,7 +164,7 @@ fn end_at_any_moment(what: &str, end: impl Fn(&Host)) {
         let host = sdk.pmcp(&sandbox, &["dev", "--drain-timeout=40ms"]).start();
         host.begin("2025-11-25");
         if random.below(3) > 0 {
-            host.until_names(&["work"]);
+            assert_eq!(host.first_names(), ["work"]);
             host.start_call("work", &json!({"id": 1, "ms": 5000}));
             for version in 1..=random.below(3) {
                 sdk.save(&sandbox, version);
