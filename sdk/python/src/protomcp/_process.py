@@ -176,16 +176,25 @@ class Process:
             self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
 
     def _reload(self, envelope: Envelope) -> None:
+        from . import _reload
         from .discovery import discover_handlers, get_config
 
+        before = _reload.Registered()
+        is_hot = get_config().get("hot_reload")
         try:
-            if get_config().get("hot_reload"):
+            if is_hot:
                 discover_handlers()
             _catalog.check(self.tools)
             found = self.tools.list()
-        except Exception as error:
+        except BaseException as error:
+            # Also for a file that calls `exit`.
+            before.restore()
             self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)
+            if isinstance(error, KeyboardInterrupt):
+                raise
             return
+        if is_hot:
+            _reload.end_runs()
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
 

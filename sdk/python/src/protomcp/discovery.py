@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._paths import Place
+    from ._reload import Registered
 
 _config: dict[str, Any] = {}
 _loaded_modules: dict[str, Any] = {}
 _concurrency = 1
 _folder: Place | None = None
+# All that was registered before the folder was loaded.
+_before: Registered | None = None
 
 
 def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
@@ -42,11 +45,12 @@ def get_config() -> dict[str, Any]:
 
 
 def reset_config() -> None:
-    global _concurrency, _folder
+    global _before, _concurrency, _folder
     _config.clear()
     _loaded_modules.clear()
     _concurrency = 1
     _folder = None
+    _before = None
 
 
 def concurrency() -> int:
@@ -60,7 +64,8 @@ def all_overlap() -> bool:
 
 
 def discover_handlers() -> None:
-    """Loads the files of the folder, in the order of their names."""
+    """Loads the files of the folder, in the order of their names. With `hot_reload` they replace those from before."""
+    global _before
     folder = get_config().get("handlers_dir")
     if not folder:
         return
@@ -71,8 +76,13 @@ def discover_handlers() -> None:
     if not path.is_dir():
         print(f"protomcp: handlers_dir: {folder} is not a folder", file=sys.stderr, flush=True)
         return
-    if _config.get("hot_reload") and _loaded_modules:
-        _clear()
+    if _config.get("hot_reload"):
+        from ._reload import Registered
+
+        if _before is None:
+            _before = Registered()
+        else:
+            _before.restore()
     for file in sorted(path.glob("*.py")):
         if file.name.startswith("_"):
             continue
@@ -81,29 +91,5 @@ def discover_handlers() -> None:
         if spec is None or spec.loader is None:
             continue
         module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        sys.modules[name] = _loaded_modules[str(file)] = module
         spec.loader.exec_module(module)
-        _loaded_modules[str(file)] = module
-
-
-def _clear() -> None:
-    """Forgets all that was registered: the files register it anew."""
-    for name, function in (
-        ("tool", "clear_registry"),
-        ("group", "clear_group_registry"),
-        ("workflow", "clear_workflow_registry"),
-        ("server_context", "clear_context_registry"),
-        ("local_middleware", "clear_local_middleware"),
-        ("resource", "clear_resource_registry"),
-        ("resource", "clear_template_registry"),
-        ("prompt", "clear_prompt_registry"),
-        ("completion", "clear_completion_registry"),
-        ("telemetry", "clear_telemetry_sinks"),
-        ("sidecar", "clear_sidecar_registry"),
-        ("middleware", "clear_middleware_registry"),
-        ("handover", "clear_handover"),
-    ):
-        # By their full names: the package has functions under the same names as these modules.
-        if module := sys.modules.get(f"{__package__}.{name}"):
-            getattr(module, function)()
-    _loaded_modules.clear()

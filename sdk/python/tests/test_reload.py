@@ -1,0 +1,134 @@
+"""A folder of handlers that is loaded again in the running process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protomcp import ToolContext, completion, configure, hand_over, step, tool, workflow
+from protomcp._wire import Envelope, ReloadRequest
+from protomcp.testing import Harness
+
+TOOL = "from protomcp import tool\n\n@tool\ndef {name}() -> str:\n    return {answer!r}\n"
+
+
+class Reloading(Harness):
+    """The host of a process that reloads."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.errors: list[str] = []
+        """The reasons of the reloads, empty for a reload that has worked."""
+
+    def __enter__(self) -> Reloading:
+        super().__enter__()
+        return self
+
+    def reload(self) -> str:
+        """Asks for a reload, and waits for its end."""
+        count = len(self.errors)
+        self.ask_to_reload()
+        self._wait(lambda: len(self.errors) > count, 30.0, "the end of the reload")
+        return self.errors[-1]
+
+    def ask_to_reload(self) -> None:
+        self._send(Envelope("reload", ReloadRequest(), "reload"))
+
+    def names(self) -> list[str]:
+        """The tools of the last list."""
+        lists = [each.message.tools for each in self.sent if each.kind == "tool_list"]
+        return sorted(each.name for each in (lists or [self._tools])[-1])
+
+    def _receive(self, envelope: Envelope, payloads: dict[str, bytes]) -> None:
+        if envelope.kind == "reload_response" and envelope.request_id:
+            self.errors.append(envelope.message.error)
+        super()._receive(envelope, payloads)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    configure(handlers_dir=str(tmp_path), hot_reload=True)
+    yield tmp_path
+    for name in [each for each in sys.modules if each.startswith("_protomcp_handler_")]:
+        del sys.modules[name]
+
+
+def test_a_reload_keeps_what_the_tool_file_has_registered(folder: Path) -> None:
+    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+
+    @tool
+    def in_main() -> str:
+        return "main"
+
+    @completion("ref/prompt", "tea", "kind")
+    def kinds(value: str) -> list[str]:
+        return ["green"]
+
+    class State:
+        count = 5
+
+        def __call__(self) -> int:
+            return self.count
+
+    state = hand_over(State())
+
+    with Reloading() as tools:
+        for answer in ("22", "333"):
+            (folder / "a.py").write_text(TOOL.format(name="add", answer=answer))
+            assert tools.reload() == ""
+            assert tools.names() == ["add", "in_main"]
+            assert [tools.call(name).text for name in ("in_main", "add")] == ["main", answer]
+            assert tools.complete("ref/prompt", "tea", "kind", "") == ["green"]
+            state.count += 1
+            assert tools.hand_over() == state.count
+        (folder / "a.py").unlink()
+        assert tools.reload() == ""
+        assert tools.names() == ["in_main"]
+        assert tools.call("add").text == "Tool not found: add"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("from protomcp import tool\n@tool\ndef add( -> str:\n", "SyntaxError: "),
+        (TOOL.format(name="other", answer="") + "exit()", "SystemExit: "),
+        ("from protomcp import group, hand_over\nhand_over(len)\nimport nothing_of_this_name", "ModuleNotFoundError: "),
+        (TOOL.format(name="in_main", answer=""), "DeclarationError: "),
+    ],
+    ids=["syntax", "exit", "import", "name"],
+)
+def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Path) -> None:
+    (folder / "a.py").write_text(TOOL.format(name="first", answer="1"))
+    (folder / "b.py").write_text(TOOL.format(name="add", answer="2"))
+
+    @tool
+    def in_main() -> str:
+        return "main"
+
+    @workflow("flow")
+    class Flow:
+        @step(initial=True, next=["end"])
+        def begin(self) -> str:
+            return "begun"
+
+        @step(terminal=True)
+        def end(self, ctx: ToolContext) -> str:
+            return "over"
+
+    with Reloading() as tools:
+        modules = [sys.modules[f"_protomcp_handler_{each}"] for each in ("a", "b")]
+        assert tools.call("flow.begin").text == "begun"
+        (folder / "b.py").write_text(text)
+        (folder / "c.py").write_text("")
+        assert tools.reload().startswith(reason)
+        assert [each.kind for each in tools.sent if each.kind == "tool_list"] == []
+        assert [tools.call(name).text for name in ("in_main", "first", "add")] == ["main", "1", "2"]
+        assert tools.call("flow.end").text == "over"
+        assert [sys.modules.get(f"_protomcp_handler_{each}") for each in ("a", "b", "c")] == [*modules, None]
+        (folder / "b.py").write_text(TOOL.format(name="add", answer="mended"))
+        assert tools.reload() == ""
+        assert tools.call("add").text == "mended"
