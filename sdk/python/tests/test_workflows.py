@@ -280,3 +280,45 @@ def test_structured_content_of_a_step_is_an_object(handles: bool) -> None:
         result = tools.call("flow.end", **about)
         assert (result.is_error, result.text) == (True, "structured_content must be a JSON object")
         assert tools.call("flow.end", **about).structured == {"a": 1}
+
+
+def declare_two(allow: list[str]) -> None:
+    """Workflows `one` and `two`, a tool, and a hidden one."""
+    tool(name="plain")(lambda: "plain")
+    tool(name="secret", hidden=True)(lambda: "secret")
+    for name, patterns in (("one", allow), ("two", None)):
+        begin = step("begin", initial=True, next=["end"])(lambda self: "begun")
+        end = step("end", terminal=True)(lambda self: "over")
+        workflow(name, allow_during=patterns)(type(name, (), {"begin": begin, "end": end}))
+
+
+def test_a_workflow_shows_no_hidden_tools() -> None:
+    declare_two(["*"])
+    hidden = ["secret", "two.cancel", "two.end"]
+    with Harness() as tools:
+        begun, over = tools.call("one.begin"), tools.call("one.end")
+    assert begun.enable_tools == ["one.cancel", "one.end", "plain", "two.begin"]
+    assert begun.disable_tools == ["one.begin", *hidden]
+    assert over.enable_tools == ["plain", "two.begin"]
+    assert over.disable_tools == ["one.begin", "one.cancel", "one.end", *hidden]
+
+
+def test_a_workflow_shows_a_hidden_tool_that_it_names() -> None:
+    declare_two(["secret"])
+    with Harness() as tools:
+        begun, over = tools.call("one.begin"), tools.call("one.end")
+    assert begun.enable_tools == ["one.cancel", "one.end", "secret"]
+    assert over.enable_tools == ["plain", "two.begin"]
+
+
+def test_the_end_of_an_inner_workflow_shows_the_outer_one() -> None:
+    declare_two(["two.*"])
+    outer = ["one.cancel", "one.end", "two.begin"]
+    with Harness() as tools:
+        assert tools.call("one.begin").enable_tools == outer
+        # The second call begins the same run again.
+        begun = [tools.call("two.begin").enable_tools for _ in range(2)]
+        assert begun == [["two.cancel", "two.end"]] * 2
+        assert tools.call("two.end").enable_tools == outer[:2]
+        assert tools.call("one.end").enable_tools == ["plain", "two.begin"]
+    assert is_empty()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from . import _docstring, _registry
@@ -147,6 +147,8 @@ class WorkflowState:
         self.pre_workflow_tools = pre_workflow_tools
         self.instance = instance
         self.next: list[str] = []
+        # The tools that its session sees before the next steps, in a workflow without handles.
+        self.shown: set[str] = set()
         self.handle = ""
         self.owner = ""
         self.session = ""
@@ -209,10 +211,10 @@ def workflow(
     """Registers a class whose methods are steps; one instance is made immediately.
 
     `allow_during` and `block_during` are patterns of the other tools that are shown while it runs; without both there
-    are none. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the steps are always listed,
-    and told apart by the handle that the first one returns; the patterns, if there are any, limit the other tools for
-    the client of a session, and not for clients without one, whose list never changes. Raises ValueError if the steps
-    do not fit together.
+    are none, and a hidden tool is shown if `allow_during` has its whole name. Methods `on_cancel` and `on_complete` are
+    called at its end. With `handles` the steps are always listed, and told apart by the handle that the first one
+    returns; the patterns, if there are any, limit the other tools for the client of a session, and not for clients
+    without one, whose list never changes. Raises ValueError if the steps do not fit together.
     """
     check_text("workflow", "a name", name)
 
@@ -519,13 +521,12 @@ def _owner(ctx: Any) -> str:
 
 
 def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
-    others = [one.name for one in get_registered_tools() if not one.name.startswith(f"{made.name}.")]
+    session = _session(ctx)
+    others = [one for one in _shown_before(made, session) if not one.startswith(f"{made.name}.")]
     state = WorkflowState(made.name, each.name, [], others, made.instance)
-    state.session = _session(ctx)
+    state.session = session
     if made.handles:
         state.handle, state.owner = os.urandom(12).hex(), _owner(ctx)
-        hidden = {one.name for one in get_registered_tools() if one.hidden}
-        state.pre_workflow_tools = [one for one in others if one not in hidden]
         _forget_old()
         _handles[state.handle] = state
     else:
@@ -533,6 +534,15 @@ def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
             _active.pop(next(iter(_active)))
         _active.setdefault(state.session, []).append(state)
     return state
+
+
+def _shown_before(made: WorkflowDef, session: str) -> Iterable[str]:
+    """The tools that a session sees: the run in front of its others has limited them, or they are those not hidden."""
+    running = _active.get(session)
+    if not running:
+        return [each.name for each in get_registered_tools() if not each.hidden]
+    last = running[-1]
+    return last.shown if last.shown and last.workflow_name != made.name else last.pre_workflow_tools
 
 
 def _drop(state: WorkflowState) -> None:
@@ -579,14 +589,17 @@ def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], cont
         before, state.limited = state.limited, _limited(made, state)
         again = [each for each in before if each not in state.limited]
         return ToolResult(shown, structured_content=about, enable_tools=again, disable_tools=state.limited)
+    registered = {each.name for each in get_registered_tools()}
     shown_tools = {f"{made.name}.{each}" for each in following}
     if any(not made.step(each).no_cancel for each in following):
         shown_tools.add(f"{made.name}.cancel")
     if following:
         allow, block = _patterns(made, following)
-        shown_tools |= {each for each in state.pre_workflow_tools if _is_shown(each, allow, block)}
-    hidden = {each.name for each in get_registered_tools()} - shown_tools
-    return ToolResult(content, enable_tools=sorted(shown_tools), disable_tools=sorted(hidden))
+        # A hidden tool is shown if its whole name is among the patterns.
+        named = {each for each in registered.intersection(allow or ()) if not each.startswith(f"{made.name}.")}
+        shown_tools |= {each for each in named.union(state.pre_workflow_tools) if _is_shown(each, allow, block)}
+    state.shown = shown_tools
+    return ToolResult(content, enable_tools=sorted(shown_tools), disable_tools=sorted(registered - shown_tools))
 
 
 def _patterns(made: WorkflowDef, following: list[str]) -> tuple[list[str] | None, list[str] | None]:
