@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import itertools
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from protomcp import (
     ToolContext,
+    _tasks,
     configure,
     discover_handlers,
     lifespan,
@@ -26,6 +29,7 @@ from protomcp import (
 )
 from protomcp._wire import (
     CallToolRequest,
+    CallToolResponse,
     Envelope,
     RawHeader,
 )
@@ -370,6 +374,31 @@ def test_a_tool_with_a_wrong_type_fails_alone() -> None:
         tools.call(register)
         assert "type has no form in JSON" in tools.call("wrong").text
         assert not tools.call(register).is_error
+
+
+def test_the_task_that_ended_first_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(1.0)
+    monkeypatch.setattr(_tasks, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(_tasks, "MAX_ENDED", 3)
+    tasks = _tasks.Tasks(lambda envelope: None)
+
+    def begin(id: str) -> _tasks.Task:
+        task = _tasks.Task(id, ToolContext("", lambda envelope: None))
+        assert tasks.offer(task)()
+        return task
+
+    long, failed, cancelled, *short = map(begin, ("long", "failed", "cancelled", "a", "b", "c"))
+    tasks.end(short[0], CallToolResponse())
+    tasks.end(short[1], CallToolResponse())
+    tasks.end(failed, CallToolResponse(), "no disk")
+    tasks.cancel(cancelled.id)
+    tasks.end(long, CallToolResponse())
+    begin("new")
+    assert [tasks.status(each.id).state for each in (long, *short[:2])] == ["completed"] * 3
+    assert {tasks.status(each.id).message for each in (failed, cancelled)} == {"there is no such task"}
+    tasks.end(short[2], CallToolResponse())
+    begin("newer")
+    assert [tasks.take(each.id) is not None for each in (long, *short)] == [True, False, True, True]
 
 
 def test_a_telemetry_sink_that_fails_is_named_once(capfd: pytest.CaptureFixture[str]) -> None:

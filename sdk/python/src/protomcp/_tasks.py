@@ -10,7 +10,7 @@ from ._wire import CallToolResponse, CreateTaskResponse, Envelope, TaskStatusRes
 from .context import BaseContext
 
 MAX_ENDED = 1000
-"""The ended tasks whose results are kept; the oldest is forgotten."""
+"""The ended tasks whose results are kept; those that have failed or were cancelled go first."""
 LIFETIME = 3600.0
 """Seconds after its end in which a result is forgotten."""
 GRACE = 0.01
@@ -95,9 +95,11 @@ class Tasks:
             return task.response
 
     def _forget(self) -> None:
-        ended = [each for each in self._tasks.values() if each.ended_at]
+        """Forgets old tasks, and if there are too many, those without a result, then those that ended first."""
         limit = time.monotonic() - LIFETIME
-        for each in ended:
-            if each.ended_at < limit or len(ended) > MAX_ENDED:
+        ended = [each for each in self._tasks.values() if each.ended_at]
+        ended.sort(key=lambda each: (each.ended_at > limit, each.state == "completed", each.ended_at))
+        surplus = len(ended) - MAX_ENDED
+        for place, each in enumerate(ended):
+            if place < surplus or each.ended_at <= limit:
                 del self._tasks[each.id]
-                ended = ended[1:]
