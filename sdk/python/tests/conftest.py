@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from protomcp.completion import clear_completion_registry
 from protomcp.handover import clear_handover
 from protomcp.prompt import clear_prompt_registry
 from protomcp.resource import clear_resource_registry, clear_template_registry
+from protomcp.sidecar import stop_all_sidecars
 from protomcp.skills import clear_skills
 
 if runs := os.environ.get("FUZZ_RUNS"):
@@ -52,3 +56,14 @@ def registries() -> Iterator[None]:
     clear_handover()
     clear_skills()
     discovery.reset_config()
+
+
+@pytest.fixture
+def sidecars(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder with the numbers of the processes. No call has started one yet."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    module: Any = sys.modules["protomcp.sidecar"]
+    module._has_called = False
+    yield home / ".protomcp/sidecars"
+    stop_all_sidecars()

@@ -33,7 +33,6 @@ from protomcp._wire import (
     Envelope,
     RawHeader,
 )
-from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
 NO_FORM = {"type": "object", "properties": {}}
@@ -56,15 +55,6 @@ def user() -> Iterator[Patience]:
     patience = Patience()
     yield patience
     patience.end.set()
-
-
-@pytest.fixture
-def sidecars() -> Iterator[None]:
-    """No call has started them yet."""
-    module: Any = sys.modules["protomcp.sidecar"]
-    module._has_called = False
-    yield
-    stop_all_sidecars()
 
 
 @pytest.mark.parametrize("is_concurrent", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from protomcp import ToolContext, completion, configure, hand_over, step, tool, workflow
+from protomcp import ToolContext, clear_sidecar_registry, completion, configure, hand_over, step, tool, workflow
 from protomcp._wire import Envelope, ReloadRequest
+from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
 TOOL = "from protomcp import tool\n\n@tool\ndef {name}() -> str:\n    return {answer!r}\n"
@@ -132,3 +134,57 @@ def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Pat
         (folder / "b.py").write_text(TOOL.format(name="add", answer="mended"))
         assert tools.reload() == ""
         assert tools.call("add").text == "mended"
+
+
+def write_sidecars(folder: Path, *sidecars: tuple[str, str]) -> None:
+    """A tool with sidecars: their names, and when they start."""
+    lines = ["from protomcp import sidecar"]
+    for name, start in sidecars:
+        command = [sys.executable, "-c", f"import time; {name!r}; time.sleep(600)"]
+        lines.append(f"@sidecar({name.lower()!r}, {command}, start_on={start!r})\ndef use(): ...\n")
+    (folder / "a.py").write_text("\n".join([*lines, TOOL.format(name="add", answer="1")]))
+
+
+def test_sidecars_follow_a_reload(folder: Path, sidecars: Path) -> None:
+    def numbers() -> dict[str, int]:
+        return {each.stem: int(each.read_text()) for each in sidecars.glob("*.pid")}
+
+    def runs(number: int) -> bool:
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    call, server = "first_tool_call", "server_start"
+    write_sidecars(folder, ("old", call), ("kept", call), ("changed", call), ("early", server))
+    with Reloading() as tools:
+        assert sorted(numbers()) == ["early"]
+        tools.call("add")
+        first = numbers()
+        assert sorted(first) == ["changed", "early", "kept", "old"]
+        write_sidecars(folder, ("kept", call), ("CHANGED", call), ("new", call), ("late", server))
+        assert tools.reload() == ""
+        assert sorted(numbers()) == ["kept", "late"]
+        assert [name for name, number in first.items() if runs(number)] == ["kept"]
+        tools.call("add")
+        second = numbers()
+        assert sorted(second) == ["changed", "kept", "late", "new"]
+        assert second["kept"] == first["kept"]
+        (folder / "a.py").write_text("def")
+        assert tools.reload().startswith("SyntaxError: ")
+        assert numbers() == second
+        assert all(map(runs, second.values()))
+    clear_sidecar_registry()
+    stop_all_sidecars()
+    assert (numbers(), any(map(runs, second.values()))) == ({}, False)
+
+
+def test_a_reload_works_without_its_sidecar(folder: Path, sidecars: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+    with Reloading() as tools:
+        line = "from protomcp import sidecar\nsidecar('lost', ['/no/such/program'], start_on='server_start')(print)\n"
+        (folder / "a.py").write_text(line + TOOL.format(name="add", answer="2"))
+        assert tools.reload() == ""
+        assert tools.call("add").text == "2"
+    assert "the sidecar 'lost' cannot be started" in capfd.readouterr().err

@@ -194,7 +194,7 @@ class Process:
                 raise
             return
         if is_hot:
-            _reload.end_runs()
+            _reload.finish()
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
 

@@ -29,11 +29,11 @@ class Server:
     """One connection with its link, its process, and the thread that runs the handlers."""
 
     def __init__(self, stream: _socket.socket) -> None:
-        if _registry.sidecars:
-            from .sidecar import start_sidecars
-
-            start_sidecars("server_start")
+        _start_sidecars()
+        count = len(_registry.sidecars)
         discovery.discover_handlers()
+        if len(_registry.sidecars) > count:
+            _start_sidecars()
         self.link = Link(stream)
         self.process = Process(self.link, self._submit, self._wait)
         _catalog.check(self.process.tools)
@@ -81,6 +81,14 @@ class Server:
         if waiting >= _MANY and not self._has_told:
             self._has_told = True
             print(_QUEUE.format(waiting=waiting, running=running.about()), file=sys.stderr, flush=True)
+
+
+def _start_sidecars() -> None:
+    """Starts those that start with the server."""
+    if _registry.sidecars:
+        from .sidecar import start_sidecars
+
+        start_sidecars("server_start")
 
 
 def _loop_class() -> Any:

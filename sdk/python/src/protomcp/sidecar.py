@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _registry
+from ._output import report
 from ._registry import check_text
 from .errors import ToolError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _sidecar_registry = _registry.sidecars
-_running_processes: dict[str, subprocess.Popen[bytes]] = {}
+_running: dict[str, tuple[SidecarDef, subprocess.Popen[bytes]]] = {}
 _has_called = False
 _starting = threading.Lock()
 
@@ -69,8 +70,6 @@ def sidecar(
     check_text("sidecar", "a name", name)
 
     def decorator(func: _F) -> _F:
-        if not _sidecar_registry:
-            atexit.register(stop_all_sidecars)
         _sidecar_registry.append(
             SidecarDef(name, command, health_check, start_on, restart_on_version_mismatch, health_timeout)
         )
@@ -96,16 +95,39 @@ def start_sidecars(trigger: str) -> None:
     """Starts the sidecars of this trigger that do not run. A second caller waits until they run."""
     global _has_called
     with _starting:
+        if _has_called and trigger == "first_tool_call":
+            return
         for each in _sidecar_registry:
             if each.start_on == trigger:
                 _start(each)
         _has_called = _has_called or trigger == "first_tool_call"
 
 
+def follow_reload() -> None:
+    """Stops the sidecars that are gone or have another command, and starts the ones of the server; a call starts the rest.
+
+    If one cannot be started, the log has the reason.
+    """
+    global _has_called
+    with _starting:
+        registered = [(each.name, each.command) for each in _sidecar_registry]
+        for name, (each, _) in list(_running.items()):
+            if (name, each.command) not in registered:
+                _stop(name)
+        _has_called = False
+    try:
+        start_sidecars("server_start")
+    except Exception as error:
+        report(error, "a sidecar")
+
+
 def stop_all_sidecars() -> None:
     """Stops all that run: with SIGTERM, and with SIGKILL after the `shutdown_timeout`."""
-    for each in _sidecar_registry:
-        _stop(each)
+    for name in list(_running):
+        _stop(name)
+
+
+atexit.register(stop_all_sidecars)
 
 
 def _is_healthy(each: SidecarDef) -> bool:
@@ -123,9 +145,11 @@ def _is_healthy(each: SidecarDef) -> bool:
 def _start(each: SidecarDef) -> None:
     import subprocess
 
-    running = _running_processes.get(each.name)
-    if running is not None and running.poll() is None and _is_healthy(each):
-        return
+    running = _running.get(each.name)
+    if running is not None:
+        if running[1].poll() is None and _is_healthy(each):
+            return
+        _stop(each.name)
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
     # A separate session: signals for the tools are not for the sidecar.
     try:
@@ -134,7 +158,7 @@ def _start(each: SidecarDef) -> None:
         )
     except OSError as error:
         raise ToolError(_say(f"the sidecar {each.name!r} cannot be started: {error}")) from error
-    _running_processes[each.name] = process
+    _running[each.name] = each, process
     with open(each.pid_file_path, "w") as file:
         file.write(str(process.pid))
     deadline = time.monotonic() + each.health_timeout
@@ -156,11 +180,11 @@ def _say(text: str) -> str:
     return text
 
 
-def _stop(each: SidecarDef) -> None:
+def _stop(name: str) -> None:
     import subprocess
 
-    process = _running_processes.pop(each.name, None)
-    if process is not None and process.poll() is None:
+    each, process = _running.pop(name)
+    if process.poll() is None:
         process.terminate()
         try:
             process.wait(timeout=each.shutdown_timeout)
