@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from protomcp import ToolContext, clear_sidecar_registry, completion, configure, hand_over, step, tool, workflow
-from protomcp._wire import Envelope, ReloadRequest
+from protomcp import (
+    ToolContext,
+    clear_sidecar_registry,
+    completion,
+    configure,
+    hand_over,
+    step,
+    tool,
+    tool_manager,
+    workflow,
+)
+from protomcp._wire import ActiveToolsResponse, Envelope, ReloadRequest
 from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
@@ -134,6 +145,60 @@ def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Pat
         (folder / "b.py").write_text(TOOL.format(name="add", answer="mended"))
         assert tools.reload() == ""
         assert tools.call("add").text == "mended"
+
+
+ASKING = """
+import asyncio, threading
+from protomcp import tool, tool_manager
+
+asyncio.run(asyncio.sleep(0))
+shown, thread = tool_manager.get_active_tools(), threading.get_ident()
+
+@tool
+def add() -> str:
+    return f"{shown} {thread == threading.get_ident()}"
+"""
+
+
+@pytest.mark.parametrize("has_async", [False, True], ids=["plain", "async"])
+def test_a_reload_waits_for_a_slow_handler(has_async: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs in the turn of a plain handler, on their thread: a file may ask the bridge, and use `asyncio.run`."""
+    monkeypatch.setattr(tool_manager, "TIMEOUT", 5.0)
+    go = threading.Event()
+    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+
+    @tool
+    def slow() -> bool:
+        return go.wait(30)
+
+    @tool
+    def is_new() -> bool:
+        return hasattr(sys.modules["_protomcp_handler_a"], "shown")
+
+    if has_async:
+
+        @tool
+        async def other() -> str:
+            return "other"
+
+    with Reloading() as tools:
+        call = tools.start(slow)
+        # The second thread reads now.
+        tools.ping()
+        (folder / "a.py").write_text(ASKING)
+        tools.ask_to_reload()
+        call_behind = tools.start(is_new)
+        tools.ping()
+        if has_async:
+            call_of_other = tools.start("other")
+        go.set()
+        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
+        tools._send(Envelope("active_tools", ActiveToolsResponse(["slow"]), "py-1"))
+        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
+        assert [each.result().structured for each in (call, call_behind)] == [{"result": True}] * 2
+        if has_async:
+            assert call_of_other.result().text == "other"
+        assert tools.call("add").text == "['slow'] True"
 
 
 def write_sidecars(folder: Path, *sidecars: tuple[str, str]) -> None:

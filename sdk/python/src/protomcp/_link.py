@@ -41,7 +41,7 @@ class Link:
         self._waiting: dict[str, Deliver] = {}
         self._lock = threading.Lock()
         self._last = 0
-        self._has_ended = False
+        self.has_ended = False
         # Answers of the thread that reads, which go out together.
         self._held: list[bytes] = []
         self._held_size = 0
@@ -140,9 +140,9 @@ class Link:
                 self._last += 1
                 envelope.request_id = f"py-{self._last}"
                 ids.append(envelope.request_id)
-                if not self._has_ended:
+                if not self.has_ended:
                     self._waiting[envelope.request_id] = deliver
-            has_ended = self._has_ended
+            has_ended = self.has_ended
         if has_ended:
             for deliver in delivers:
                 deliver(None)
@@ -166,7 +166,7 @@ class Link:
     def end(self) -> None:
         """Tells all who wait that there is no answer."""
         with self._lock:
-            self._has_ended = True
+            self.has_ended = True
             waiting, self._waiting = self._waiting, {}
         for deliver in waiting.values():
             deliver(None)

@@ -27,7 +27,7 @@ from ._wire import (
     TakeOverResponse,
 )
 from ._wire import ToolError as WireError
-from ._work import Answer, ToolCall, Work
+from ._work import Answer, Reload, ToolCall, Work
 from .context import BaseContext, ToolContext
 from .discovery import all_overlap
 from .errors import ToolError
@@ -78,7 +78,8 @@ class Process:
             "task_cancel": self._task_cancel,
             "list_tools": self._list_tools,
             "register_middleware_response": self._registered,
-            "reload": self._reload,
+            # On the thread that has loaded the files before: they may ask the bridge, too.
+            "reload": lambda envelope: submit(Reload(lambda: self._reload(envelope))),
             "bridge_info": self._bridge_info,
             "ping": lambda envelope: self._send("pong", Pong(), envelope),
             "list_resources_request": lambda envelope: self._list("resource_list_response", envelope),
@@ -179,6 +180,8 @@ class Process:
         from . import _reload
         from .discovery import discover_handlers, get_config
 
+        if self._link.has_ended:
+            return
         before = _reload.Registered()
         is_hot = get_config().get("hot_reload")
         try:
