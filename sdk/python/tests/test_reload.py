@@ -221,6 +221,7 @@ def test_sidecars_follow_a_reload(folder: Path, sidecars: Path) -> None:
             return False
         return True
 
+    completion("ref/prompt", "tea", "kind")(lambda value: [])
     call, server = "first_tool_call", "server_start"
     write_sidecars(folder, ("old", call), ("kept", call), ("changed", call), ("early", server))
     with Reloading() as tools:
@@ -230,6 +231,8 @@ def test_sidecars_follow_a_reload(folder: Path, sidecars: Path) -> None:
         assert sorted(first) == ["changed", "early", "kept", "old"]
         write_sidecars(folder, ("kept", call), ("CHANGED", call), ("new", call), ("late", server))
         assert tools.reload() == ""
+        # It waits for the end of the reload.
+        tools.complete("ref/prompt", "tea", "kind", "")
         assert sorted(numbers()) == ["kept", "late"]
         assert [name for name, number in first.items() if runs(number)] == ["kept"]
         tools.call("add")
@@ -253,3 +256,30 @@ def test_a_reload_works_without_its_sidecar(folder: Path, sidecars: Path, capfd:
         assert tools.reload() == ""
         assert tools.call("add").text == "2"
     assert "the sidecar 'lost' cannot be started" in capfd.readouterr().err
+
+
+def test_a_reload_is_answered_before_sidecars_stop(
+    folder: Path, sidecars: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answered = threading.Event()
+    stopped = []
+
+    def stop(name: str) -> None:
+        stopped.append((name, answered.wait(5)))
+        really_stop(name)
+        if name == "first":
+            raise PermissionError("not yours")
+
+    module: Any = sys.modules["protomcp.sidecar"]
+    really_stop = module._stop
+    monkeypatch.setattr(module, "_stop", stop)
+    completion("ref/prompt", "tea", "kind")(lambda value: [])
+    write_sidecars(folder, ("first", "server_start"), ("second", "server_start"))
+    with Reloading() as tools:
+        write_sidecars(folder, ("third", "server_start"))
+        assert tools.reload() == ""
+        answered.set()
+        tools.complete("ref/prompt", "tea", "kind", "")
+        assert stopped == [("first", True), ("second", True)]
+        assert sorted(each.stem for each in sidecars.glob("*.pid")) == ["third"]
+        assert "PermissionError: not yours" in capfd.readouterr().err

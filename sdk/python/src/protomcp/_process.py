@@ -197,9 +197,12 @@ class Process:
                 raise
             return
         if is_hot:
-            _reload.finish()
+            _reload.end_runs()
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
+        if is_hot:
+            # The bridge replaces a process that answers late, and sidecars take their time.
+            _registry.registered("sidecar", "follow_reload")
 
     def _list(self, kind: str, envelope: Envelope) -> None:
         # It is sent after the introduction of a bridge that has one.

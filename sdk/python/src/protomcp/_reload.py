@@ -56,12 +56,11 @@ class Registered:
         _registry.changed()
 
 
-def finish() -> None:
-    """Forgets the runs of workflows, whose steps may be other ones now, and stops and starts sidecars."""
+def end_runs() -> None:
+    """Forgets the runs of workflows: their steps may be other ones now."""
     if workflow := sys.modules.get(f"{__package__}.workflow"):
         workflow._active.clear()
         workflow._handles.clear()
-    _registry.registered("sidecar", "follow_reload")
 
 
 def _registries() -> Iterator[tuple[ModuleType, str, Any]]:

@@ -106,17 +106,21 @@ def start_sidecars(trigger: str) -> None:
 def follow_reload() -> None:
     """Stops the sidecars that are gone or have another command, and starts the ones of the server; a call starts the rest.
 
-    If one cannot be started, the log has the reason.
+    If one cannot be stopped or started, the log has the reason.
     """
     global _has_called
     with _starting:
+        _has_called = False
         registered = [(each.name, each.command) for each in _sidecar_registry]
         for name, (each, _) in list(_running.items()):
             if (name, each.command) not in registered:
-                _stop(name)
-        _has_called = False
+                _attempt(_stop, name)
+    _attempt(start_sidecars, "server_start")
+
+
+def _attempt(call: Callable[[str], None], argument: str) -> None:
     try:
-        start_sidecars("server_start")
+        call(argument)
     except Exception as error:
         report(error, "a sidecar")
 
