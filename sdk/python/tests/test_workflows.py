@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from protomcp import Image, StepResult, ToolError, ToolResult, configure, step, tool, workflow
+from protomcp import Image, StepResult, ToolError, ToolResult, configure, step, tool, tool_manager, workflow
+from protomcp._wire import ActiveToolsResponse, Envelope
 from protomcp.testing import Harness, Result
 
 runs = sys.modules["protomcp.workflow"]
@@ -322,3 +323,34 @@ def test_the_end_of_an_inner_workflow_shows_the_outer_one() -> None:
         assert tools.call("two.end").enable_tools == outer[:2]
         assert tools.call("one.end").enable_tools == ["plain", "two.begin"]
     assert is_empty()
+
+
+@pytest.mark.parametrize("way", ["result", "step", "manager"])
+@pytest.mark.parametrize("allow", [["*"], None], ids=["all", "none"])
+def test_a_workflow_gives_an_enabled_tool_back(allow: Any, way: str) -> None:
+    """And a tool that was hidden stays hidden."""
+    declare_two(allow)
+    shown = ToolResult("hello", enable_tools=["secret"], disable_tools=["plain"])
+
+    @tool
+    def login() -> ToolResult:
+        if way == "manager":
+            tool_manager.batch(enable=["secret"], disable=["plain"])
+        return ToolResult("hello") if way == "manager" else shown
+
+    logging_in = step("login", initial=True, terminal=True)(lambda self: shown)
+    workflow("three")(type("three", (), {"login": logging_in}))
+    with Harness() as tools:
+        call = tools.start("three.login" if way == "step" else "login")
+        if way == "manager":
+            tools._wait(lambda: "py-1" in tools._answers, 30.0, "the request")
+            tools._send(Envelope("active_tools", ActiveToolsResponse([]), "py-1"))
+        call.result()
+        for _ in range(2):
+            begun, over = tools.call("one.begin"), tools.call("one.end")
+            assert ("secret" in begun.enable_tools, "secret" in begun.disable_tools) == (bool(allow), not allow)
+            assert ("secret" in over.enable_tools, "secret" in over.disable_tools) == (True, False)
+            assert "plain" not in begun.enable_tools + over.enable_tools
+    with Harness(session="other") as tools:
+        tools.call("one.begin")
+        assert "secret" in tools.call("one.end").disable_tools

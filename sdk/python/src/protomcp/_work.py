@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -213,10 +214,17 @@ class ToolCall(Work):
             self._link.respond_text(self.request_id, *texts)
             return
         response = output.respond(value)
+        if response.enable_tools or response.disable_tools:
+            self._note_list(response)
         if _registry.sinks:
             shown = value.result if isinstance(value, ToolResult) else value
             self._report("success", result=str(shown)[:20000])
         self._respond(response)
+
+    def _note_list(self, response: CallToolResponse) -> None:
+        """Tells the workflows, whose end shows the tools from before."""
+        if (workflow := sys.modules.get(f"{__package__}.workflow")) and self.context._about is not None:
+            workflow.note_result(self._plan.name, self.context._about.session, response)
 
     def fail(self, error: BaseException) -> None:
         if _registry.sinks and isinstance(error, Exception):

@@ -5,6 +5,7 @@ In a call the list of the caller's session changes, at other times the list of e
 
 from __future__ import annotations
 
+import sys
 import threading
 
 from ._typing import TYPE_CHECKING
@@ -52,7 +53,32 @@ def _request(kind: str, message: Any) -> list[str]:
         raise TimeoutError(f"the bridge has not answered {kind} within {TIMEOUT} s")
     if answers[0] is None:
         raise ConnectionError("the bridge has closed the connection")
+    if workflow := sys.modules.get(f"{__package__}.workflow"):
+        session = context._about.session if context and context._about else ""
+        # The list of a caller without a session is not that of everyone.
+        if session or context is None:
+            workflow.note(session, _changes(kind, message))
     return list(answers[0].message.tool_names)
+
+
+def _changes(kind: str, message: Any) -> dict[str, bool]:
+    """What a request shows and hides."""
+    from .tool import get_registered_tools
+
+    if kind == "batch":
+        enable, disable, allow, block = message.enable, message.disable, message.allow, message.block
+        if allow and block:
+            return {}
+    else:
+        enable, disable, allow, block = (
+            getattr(message, "tool_names", ()) if kind == each else ()
+            for each in ("enable_tools", "disable_tools", "set_allowed", "set_blocked")
+        )
+    found = {}
+    if allow or block or kind.startswith("set_"):
+        names = [each.name for each in get_registered_tools()]
+        found = {each: each in allow if allow else each not in block for each in names}
+    return found | dict.fromkeys(enable, True) | dict.fromkeys(disable, False)
 
 
 def enable(tool_names: list[str]) -> list[str]:

@@ -30,6 +30,8 @@ _workflow_registry: list[WorkflowDef] = []
 _active: dict[str, list[WorkflowState]] = {}
 """The workflows that run, by session; the last one is in front."""
 _handles: dict[str, WorkflowState] = {}
+_changes: dict[str, dict[str, bool]] = {"": {}}
+"""The tools that a session shows and hides apart from its workflows. A change for everyone has no session."""
 _lock = threading.Lock()
 
 MAX_SESSIONS = 10_000
@@ -211,10 +213,11 @@ def workflow(
     """Registers a class whose methods are steps; one instance is made immediately.
 
     `allow_during` and `block_during` are patterns of the other tools that are shown while it runs; without both there
-    are none, and a hidden tool is shown if `allow_during` has its whole name. Methods `on_cancel` and `on_complete` are
-    called at its end. With `handles` the steps are always listed, and told apart by the handle that the first one
-    returns; the patterns, if there are any, limit the other tools for the client of a session, and not for clients
-    without one, whose list never changes. Raises ValueError if the steps do not fit together.
+    are none. A hidden tool that no result or `tool_manager` has shown is among them only with its whole name in
+    `allow_during`. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the steps are always
+    listed, and told apart by the handle that the first one returns; the patterns, if there are any, limit the other
+    tools for the client of a session, and not for clients without one, whose list never changes. Raises ValueError if
+    the steps do not fit together.
     """
     check_text("workflow", "a name", name)
 
@@ -243,6 +246,8 @@ def clear_workflow_registry() -> None:
     _workflow_registry.clear()
     _active.clear()
     _handles.clear()
+    _changes.clear()
+    _changes[""] = {}
     _registry.changed()
 
 
@@ -455,6 +460,7 @@ class _StepCall:
     def _leave(self, value: Any) -> Any:
         made, each = self.made, self.step
         given = value if isinstance(value, ToolResult) else ToolResult()
+        _note_result(_session(self.ctx), given)
         if given.is_error:
             # The step has failed: the run stays where it is.
             return given
@@ -522,8 +528,7 @@ def _owner(ctx: Any) -> str:
 
 def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
     session = _session(ctx)
-    others = [one for one in _shown_before(made, session) if not one.startswith(f"{made.name}.")]
-    state = WorkflowState(made.name, each.name, [], others, made.instance)
+    state = WorkflowState(made.name, each.name, [], _shown_before(made, session), made.instance)
     state.session = session
     if made.handles:
         state.handle, state.owner = os.urandom(12).hex(), _owner(ctx)
@@ -536,13 +541,42 @@ def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
     return state
 
 
-def _shown_before(made: WorkflowDef, session: str) -> Iterable[str]:
-    """The tools that a session sees: the run in front of its others has limited them, or they are those not hidden."""
+def _shown_before(made: WorkflowDef, session: str) -> list[str]:
+    """The other tools that a session sees: the run in front of its others may have limited them."""
     running = _active.get(session)
     if not running:
-        return [each.name for each in get_registered_tools() if not each.hidden]
-    last = running[-1]
-    return last.shown if last.shown and last.workflow_name != made.name else last.pre_workflow_tools
+        found: Iterable[str] = _shown_without(session)
+    else:
+        last = running[-1]
+        found = last.shown if last.shown and last.workflow_name != made.name else last.pre_workflow_tools
+    return [each for each in found if not each.startswith(f"{made.name}.")]
+
+
+def _shown_without(session: str) -> list[str]:
+    """The tools that a session sees while it has no run."""
+    changes = _changes[""] | _changes.get(session, {})
+    return [each.name for each in get_registered_tools() if changes.get(each.name, not each.hidden)]
+
+
+def note(session: str, changes: dict[str, bool]) -> None:
+    """Remembers what a session shows and hides apart from its workflows."""
+    with _lock:
+        if session not in _changes and len(_changes) > MAX_SESSIONS:
+            del _changes[next(each for each in _changes if each)]
+        _changes.setdefault(session, {}).update(changes)
+
+
+def note_result(tool: str, session: str, result: Any) -> None:
+    """The same for the result of a tool. A step has noted its own."""
+    if all(each.name != tool for each in workflows_to_tool_defs()):
+        _note_result(session, result)
+
+
+def _note_result(session: str, result: Any) -> None:
+    shown, hidden = result.enable_tools or (), result.disable_tools or ()
+    # Without a session the next call may be another client's.
+    if session and (shown or hidden):
+        note(session, dict.fromkeys(shown, True) | dict.fromkeys(hidden, False))
 
 
 def _drop(state: WorkflowState) -> None:
@@ -589,17 +623,17 @@ def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], cont
         before, state.limited = state.limited, _limited(made, state)
         again = [each for each in before if each not in state.limited]
         return ToolResult(shown, structured_content=about, enable_tools=again, disable_tools=state.limited)
-    registered = {each.name for each in get_registered_tools()}
     shown_tools = {f"{made.name}.{each}" for each in following}
     if any(not made.step(each).no_cancel for each in following):
         shown_tools.add(f"{made.name}.cancel")
     if following:
         allow, block = _patterns(made, following)
         # A hidden tool is shown if its whole name is among the patterns.
+        registered = {each.name for each in get_registered_tools()}
         named = {each for each in registered.intersection(allow or ()) if not each.startswith(f"{made.name}.")}
         shown_tools |= {each for each in named.union(state.pre_workflow_tools) if _is_shown(each, allow, block)}
     state.shown = shown_tools
-    return ToolResult(content, enable_tools=sorted(shown_tools), disable_tools=sorted(registered - shown_tools))
+    return _showing(shown_tools, content)
 
 
 def _patterns(made: WorkflowDef, following: list[str]) -> tuple[list[str] | None, list[str] | None]:
@@ -625,6 +659,11 @@ def _end(made: WorkflowDef, state: WorkflowState, content: Any) -> ToolResult:
     _drop(state)
     if made.handles:
         return ToolResult(content, enable_tools=state.limited)
-    before = set(state.pre_workflow_tools)
-    hidden = {each.name for each in get_registered_tools()} - before
-    return ToolResult(content, enable_tools=sorted(before), disable_tools=sorted(hidden))
+    return _showing(_shown_before(made, state.session), content)
+
+
+def _showing(tools: Iterable[str], content: Any) -> ToolResult:
+    """A result that shows these tools and no others."""
+    shown = set(tools)
+    hidden = {each.name for each in get_registered_tools()} - shown
+    return ToolResult(content, enable_tools=sorted(shown), disable_tools=sorted(hidden))
