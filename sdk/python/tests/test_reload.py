@@ -147,6 +147,40 @@ def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Pat
         assert tools.call("add").text == "mended"
 
 
+@pytest.mark.parametrize("handles", [False, True], ids=["session", "handles"])
+def test_a_run_that_a_reload_ends_limits_no_tools(handles: bool, folder: Path) -> None:
+    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+
+    @tool(hidden=True)
+    def secret() -> str:
+        return ""
+
+    @workflow("flow", allow_during=[], handles=handles)
+    class Flow:
+        @step(initial=True, next=["end"])
+        def begin(self) -> str:
+            return "begun"
+
+        @step(terminal=True)
+        def end(self) -> str:
+            return "over"
+
+    with Reloading() as tools:
+        for name in ("cancel", "end"):
+            begun = tools.call("flow.begin")
+            assert "add" in begun.disable_tools
+            arguments = {"handle": begun.structured["handle"]} if begun.structured else {}
+            if handles:
+                # The run still limits them.
+                assert tools.call(f"flow.{name}", handle="other").enable_tools == []
+            assert tools.reload() == ""
+            refused = tools.call(f"flow.{name}", **arguments)
+            assert (refused.is_error, refused.text[:26]) == (True, "No active workflow 'flow' ")
+            steps = ["flow.cancel", "flow.end"]
+            assert refused.enable_tools == ["add", "flow.begin", *(steps if handles else ())]
+            assert refused.disable_tools == [*(() if handles else steps), "secret"]
+
+
 ASKING = """
 import asyncio, threading
 from protomcp import tool, tool_manager

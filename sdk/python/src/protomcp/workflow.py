@@ -324,7 +324,7 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
         with _lock:
             state = _state_of(made, ctx, arguments)
             if state is None:
-                return _refuse(f"No active workflow '{made.name}' to cancel")
+                return _refuse_lost(made, ctx, "cancel")
             if made.handles and all(made.step(each).no_cancel for each in state.next):
                 return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
             # Other calls find no run while `on_cancel` works. If it fails, the run goes on.
@@ -412,7 +412,7 @@ class _StepCall:
             if each.initial:
                 state = _begin(made, each, self.ctx)
             elif state is None:
-                return _refuse(f"No active workflow '{made.name}' to continue")
+                return _refuse_lost(made, self.ctx, "continue")
             elif made.handles and each.name not in state.next:
                 return _refuse(f"Step '{each.name}' is not next. Next: {', '.join(state.next)}")
             state.current_step = each.name
@@ -514,6 +514,17 @@ class _Refusal(Exception):
 
 def _refuse(text: str) -> ToolResult:
     return ToolResult(text, is_error=True)
+
+
+def _refuse_lost(made: WorkflowDef, ctx: Any, way: str) -> ToolResult:
+    """Refuses a step whose run is not there. If a reload or a limit has ended it, the tools are still limited."""
+    text, session = f"No active workflow '{made.name}' to {way}", _session(ctx)
+    has_runs = session in _active or any(each.session == session for each in _handles.values())
+    if has_runs or (made.handles and not session):
+        return _refuse(text)
+    found = _showing(_shown_without(session), text)
+    found.is_error = True
+    return found
 
 
 def _session(ctx: Any) -> str:
