@@ -16,6 +16,7 @@ from protomcp import (
     clear_sidecar_registry,
     completion,
     configure,
+    discover_handlers,
     hand_over,
     step,
     tool,
@@ -102,6 +103,27 @@ def test_a_reload_keeps_what_the_tool_file_has_registered(folder: Path) -> None:
         assert tools.reload() == ""
         assert tools.names() == ["in_main"]
         assert tools.call("add").text == "Tool not found: add"
+
+
+def test_a_reload_keeps_what_follows_a_discovery(folder: Path) -> None:
+    """A tool file may discover its folder itself, before it declares more."""
+    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+    completion("ref/prompt", "tea", "kind")(lambda value: ["green"])
+    tool(name="first")(len)
+    discover_handlers()
+    tool(name="last")(len)
+    hand_over(lambda: 5)
+    completion("ref/prompt", "tea", "size")(lambda value: ["large"])
+    with Reloading() as tools:
+        assert sorted(tools.tools) == ["add", "first", "last"]
+        for _ in range(2):
+            assert tools.reload() == ""
+            assert tools.names() == ["add", "first", "last"]
+            assert [tools.complete("ref/prompt", "tea", each, "") for each in ("kind", "size")] == [
+                ["green"],
+                ["large"],
+            ]
+            assert tools.hand_over() == 5
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ class Process:
 
     def _reload(self, envelope: Envelope) -> None:
         from . import _reload
-        from .discovery import discover_handlers, get_config
+        from .discovery import get_config, load_handlers
 
         if self._link.has_ended:
             return
@@ -186,7 +186,7 @@ class Process:
         is_hot = get_config().get("hot_reload")
         try:
             if is_hot:
-                discover_handlers()
+                load_handlers()
             _catalog.check(self.tools)
             found = self.tools.list()
         except BaseException as error:

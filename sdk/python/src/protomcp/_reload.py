@@ -39,18 +39,24 @@ class Registered:
             for module, name, value in _registries()
         }
 
-    def restore(self) -> None:
-        """Makes the registries as they were; a registry of a module that was not loaded then becomes empty."""
+    def restore(self, until: Registered | None = None) -> None:
+        """Makes the registries as they were; a registry of a module that was not loaded then becomes empty.
+
+        What was registered after the copy `until` stays.
+        """
         for name in _handler_modules():
             sys.modules.pop(name, None)
         for module, name, value in _registries():
-            before = self._values.get((module.__name__, name))
+            before: Any = self._values.get((module.__name__, name))
+            after: Any = until._values.get((module.__name__, name)) if until is not None else value
             if isinstance(value, list):
-                value[:] = before or ()
+                known = {id(each) for each in after or ()}
+                value[:] = [*(before or ()), *(each for each in value if id(each) not in known)]
             elif isinstance(value, dict):
+                added = {key: each for key, each in value.items() if (after or {}).get(key) is not each}
                 value.clear()
-                value.update(before or {})
-            else:
+                value.update((before or {}) | added)
+            elif value is after:
                 setattr(module, name, before)
         sys.modules.update(_handler_modules())
         _registry.changed()

@@ -17,8 +17,9 @@ _config: dict[str, Any] = {}
 _loaded_modules: dict[str, Any] = {}
 _concurrency = 1
 _folder: Place | None = None
-# All that was registered before the folder was loaded.
+# All that was registered before the folder was loaded, and afterwards.
 _before: Registered | None = None
+_after: Registered | None = None
 
 
 def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
@@ -45,12 +46,12 @@ def get_config() -> dict[str, Any]:
 
 
 def reset_config() -> None:
-    global _before, _concurrency, _folder
+    global _after, _before, _concurrency, _folder
     _config.clear()
     _loaded_modules.clear()
     _concurrency = 1
     _folder = None
-    _before = None
+    _before = _after = None
 
 
 def concurrency() -> int:
@@ -66,6 +67,15 @@ def all_overlap() -> bool:
 def discover_handlers() -> None:
     """Loads the files of the folder, in the order of their names. With `hot_reload` they replace those from before."""
     global _before
+    if _before is not None and _after is not None:
+        _before.restore(_after)
+        _before = None
+    load_handlers()
+
+
+def load_handlers() -> None:
+    """Loads the files of the folder. With `hot_reload` there is nothing else then but what the tool file registers."""
+    global _after, _before
     folder = get_config().get("handlers_dir")
     if not folder:
         return
@@ -93,3 +103,5 @@ def discover_handlers() -> None:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = _loaded_modules[str(file)] = module
         spec.loader.exec_module(module)
+    if _config.get("hot_reload"):
+        _after = Registered()
