@@ -104,9 +104,9 @@ def start_sidecars(trigger: str) -> None:
 
 
 def follow_reload() -> None:
-    """Stops the sidecars that are gone or have another command, and starts the ones of the server; a call starts the rest.
+    """Stops the sidecars that are gone or have another command, and starts the ones of the server.
 
-    If one cannot be stopped or started, the log has the reason.
+    A call starts the others. If one cannot be stopped or started, the log has the reason.
     """
     global _has_called
     with _starting:
