@@ -23,7 +23,15 @@ from protomcp import (
     tool_manager,
     workflow,
 )
-from protomcp._wire import ActiveToolsResponse, Envelope, ReloadRequest
+from protomcp._wire import (
+    ActiveToolsResponse,
+    CompletionRequest,
+    Envelope,
+    GetPromptRequest,
+    ListPromptsRequest,
+    ReadResourceRequest,
+    ReloadRequest,
+)
 from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
@@ -255,6 +263,80 @@ def test_a_reload_waits_for_a_slow_handler(has_async: bool, folder: Path, monkey
         if has_async:
             assert call_of_other.result().text == "other"
         assert tools.call("add").text == "['slow'] True"
+
+
+SLOW = """
+import sys
+from protomcp import completion, prompt, resource, tool
+
+sys.modules["_test_gate"].pass_through()
+
+@tool
+def add() -> str:
+    return {answer!r}
+
+@resource("tea://kinds", "Kinds")
+def kinds() -> str:
+    return {answer!r}
+
+@prompt("Brews.")
+def brew() -> str:
+    return {answer!r}
+
+completion("ref/prompt", "brew", "kind")(lambda value: [{answer!r}])
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "exit()"], ids=["works", "fails"])
+@pytest.mark.parametrize("has_async", [False, True], ids=["plain", "async"])
+def test_requests_wait_for_the_reload(has_async: bool, end: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second thread reads while a file is slow, and the registries are empty until it has been loaded."""
+    entered, go = threading.Event(), threading.Event()
+    go.set()
+
+    class Gate:
+        @staticmethod
+        def pass_through() -> None:
+            entered.set()
+            assert go.wait(30)
+
+    monkeypatch.setitem(sys.modules, "_test_gate", Gate)
+    (folder / "a.py").write_text(SLOW.format(answer="old", end=""))
+    if has_async:
+
+        @tool
+        async def other() -> str:
+            return "other"
+
+    with Reloading() as tools:
+        entered.clear()
+        go.clear()
+        (folder / "a.py").write_text(SLOW.format(answer="newer", end=end))
+        tools.ask_to_reload()
+        assert entered.wait(30)
+        requests: dict[str, Any] = {
+            "read": ("read_resource_request", ReadResourceRequest("tea://kinds")),
+            "prompt": ("get_prompt_request", GetPromptRequest("brew", "{}")),
+            "completion": ("completion_request", CompletionRequest("ref/prompt", "brew", "kind", "")),
+            "prompts": ("list_prompts_request", ListPromptsRequest()),
+        }
+        for id, (kind, message) in requests.items():
+            tools._send(Envelope(kind, message, id, context=tools._context))
+        call, cancelled = tools.start("add"), tools.start("add")
+        cancelled.cancel()
+        # It is answered during the reload, and by the thread that has taken the others.
+        tools.ping()
+        assert not tools._answers
+        go.set()
+        found = {id: tools._answer(id, 30.0) for id in requests}
+        answer = "old" if end else "newer"
+        assert call.result().text == answer
+        assert cancelled.result().text == "the call was cancelled"
+        assert [each.text for each in found["read"].contents] == [answer]
+        assert [answer in each.content_json for each in found["prompt"].messages] == [True]
+        assert found["completion"].values == [answer]
+        assert [each.name for each in found["prompts"].prompts] == ["brew"]
 
 
 def write_sidecars(folder: Path, *sidecars: tuple[str, str]) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 
 from . import _catalog, _registry
 from ._catalog import Tools
@@ -46,6 +47,8 @@ MAX_CALLS = 64
 
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
+_NOT_KEPT = frozenset((*_ANSWERS, "ping", "bridge_info", "task_status", "task_result", "task_cancel"))
+"""What is handled during a reload, too: it needs nothing that is registered."""
 
 
 def _is_lent() -> bool:
@@ -70,6 +73,9 @@ class Process:
         self._unregistered: list[Any] = []
         self._reload_id = ""
         self._awaits_skills = False
+        # What has come during a reload, which empties the registries first; None at other times.
+        self._kept: deque[Envelope] | None = None
+        self._keeping = threading.Lock()
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
             "cancel": self._cancel,
@@ -111,10 +117,36 @@ class Process:
         self._link.send(Envelope("sdk_info", info))
 
     def receive(self, envelope: Envelope) -> None:
-        """Handles one envelope. Unknown ones are ignored."""
+        """Handles one envelope, after the reload that runs. Unknown ones are ignored."""
+        if self._kept is None or not self._keep(envelope):
+            self._handle(envelope)
+
+    def _handle(self, envelope: Envelope) -> None:
         handler = self._handlers.get(envelope.kind)
         if handler is not None:
             handler(envelope)
+
+    def _keep(self, envelope: Envelope) -> bool:
+        """Keeps an envelope until the end of the reload, and with a call its cancellation."""
+        if envelope.kind in _NOT_KEPT:
+            return False
+        if envelope.kind == "cancel" and envelope.message.request_id in self._running:
+            return False
+        with self._keeping:
+            if self._kept is None:
+                return False
+            self._kept.append(envelope)
+            return True
+
+    def _release(self) -> None:
+        """Handles what was kept, in its order: what comes meanwhile is behind it."""
+        while True:
+            with self._keeping:
+                if not self._kept or self._link.has_ended:
+                    self._kept = None
+                    return
+                envelope = self._kept.popleft()
+            self._handle(envelope)
 
     def reject(self, frame: Rejected) -> None:
         """Answers a request that could not be read."""
@@ -177,13 +209,26 @@ class Process:
             self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
 
     def _reload(self, envelope: Envelope) -> None:
-        from . import _reload
-        from .discovery import get_config, load_handlers
+        from .discovery import get_config
 
         if self._link.has_ended:
             return
+        is_hot = bool(get_config().get("hot_reload"))
+        self._kept = deque()
+        try:
+            is_loaded = self._load(envelope, is_hot)
+        finally:
+            self._release()
+        if is_loaded and is_hot:
+            # The bridge replaces a process that answers late, and sidecars take their time.
+            _registry.registered("sidecar", "follow_reload")
+
+    def _load(self, envelope: Envelope, is_hot: bool) -> bool:
+        """Loads the files, and answers; False if all is as before."""
+        from . import _reload
+        from .discovery import load_handlers
+
         before = _reload.Registered()
-        is_hot = get_config().get("hot_reload")
         try:
             if is_hot:
                 load_handlers()
@@ -195,14 +240,12 @@ class Process:
             self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)
             if isinstance(error, KeyboardInterrupt):
                 raise
-            return
+            return False
         if is_hot:
             _reload.end_runs()
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
-        if is_hot:
-            # The bridge replaces a process that answers late, and sidecars take their time.
-            _registry.registered("sidecar", "follow_reload")
+        return True
 
     def _list(self, kind: str, envelope: Envelope) -> None:
         # It is sent after the introduction of a bridge that has one.
