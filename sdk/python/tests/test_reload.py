@@ -339,6 +339,27 @@ def test_requests_wait_for_the_reload(has_async: bool, end: str, folder: Path, m
         assert [each.name for each in found["prompts"].prompts] == ["brew"]
 
 
+def test_a_reload_belongs_to_no_call(folder: Path) -> None:
+    """Its turn comes in the context of an async handler that has waited for the bridge."""
+    text = "from protomcp.context import current\nfound = current.get()\n"
+    (folder / "a.py").write_text(text + TOOL.format(name="add", answer="1"))
+
+    @tool
+    async def ask() -> list[str]:
+        return tool_manager.get_active_tools()
+
+    with Reloading() as tools:
+        call = tools.start(ask)
+        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
+        tools.ask_to_reload()
+        # The second thread has taken the reload.
+        tools.ping()
+        tools._send(Envelope("active_tools", ActiveToolsResponse(["add"]), "py-1"))
+        assert call.result().structured == {"result": ["add"]}
+        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
+        assert sys.modules["_protomcp_handler_a"].found is None
+
+
 def write_sidecars(folder: Path, *sidecars: tuple[str, str]) -> None:
     """A tool with sidecars: their names, and when they start."""
     lines = ["from protomcp import sidecar"]

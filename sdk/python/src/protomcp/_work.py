@@ -307,7 +307,7 @@ class Answer(Work):
 
 
 class Reload(Work):
-    """Loads the files in the turn of a plain handler. It is no call: `tool_manager` changes the list of everyone."""
+    """Loads the files in the turn of a plain handler. In it `tool_manager` changes the list of everyone."""
 
     __slots__ = ("_call",)
 
@@ -319,4 +319,9 @@ class Reload(Work):
         return "a reload"
 
     def run(self, adopt: Adopt | None = None) -> None:
-        self._call()
+        # Its turn may come in the context of a call that has waited.
+        token = current.set(None)
+        try:
+            self._call()
+        finally:
+            current.reset(token)
