@@ -272,6 +272,73 @@ def test_a_run_goes_on_when_its_cancellation_fails(handles: bool, is_plain: bool
 
 
 @BOTH
+@pytest.mark.parametrize("fails", [False, True], ids=["works", "fails"])
+def test_a_step_may_end_during_a_cancellation(handles: bool, fails: bool) -> None:
+    entered = [threading.Event(), threading.Event()]
+    go = [threading.Event(), threading.Event()]
+
+    async def pause(number: int) -> None:
+        entered[number].set()
+        assert await asyncio.to_thread(go[number].wait, 10)
+
+    async def more(self: Any) -> str:
+        await pause(0)
+        return "done"
+
+    async def on_cancel(self: Any) -> None:
+        await pause(1)
+        if fails:
+            raise ToolError("no disk")
+
+    functions = {"more": step("more", next=["end"])(more), "on_cancel": on_cancel}
+    declare(handles, lambda self: "begun", lambda self: "over", **functions)
+    runs.get_registered_workflows()[0].step("begin").next = ["more"]
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        call = tools.start("flow.more", **about)
+        assert entered[0].wait(10)
+        cancel = tools.start("flow.cancel", **about)
+        assert entered[1].wait(10)
+        go[0].set()
+        result = call.result()
+        assert result.structured is not None if handles else "flow.end" in result.enable_tools
+        go[1].set()
+        assert cancel.result().text == ("no disk" if fails else "Workflow 'flow' cancelled")
+        after = tools.call("flow.end", **about).text
+        assert after == ("over" if fails else "No active workflow 'flow' to continue")
+    assert is_empty()
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["works", "fails"])
+def test_a_first_step_may_fail_during_a_cancellation(fails: bool) -> None:
+    entered = [threading.Event(), threading.Event()]
+    go = [threading.Event(), threading.Event()]
+
+    async def begin(self: Any) -> str:
+        entered[0].set()
+        assert await asyncio.to_thread(go[0].wait, 10)
+        raise ToolError("no file")
+
+    async def on_cancel(self: Any) -> None:
+        entered[1].set()
+        assert await asyncio.to_thread(go[1].wait, 10)
+        if fails:
+            raise ToolError("no disk")
+
+    declare(False, begin, lambda self: "over", on_cancel=on_cancel)
+    with Harness() as tools:
+        call = tools.start("flow.begin")
+        assert entered[0].wait(10)
+        cancel = tools.start("flow.cancel")
+        assert entered[1].wait(10)
+        go[0].set()
+        assert call.result().is_error
+        assert is_empty()
+        go[1].set()
+        assert cancel.result().text == ("no disk" if fails else "Workflow 'flow' cancelled")
+
+
+@BOTH
 def test_structured_content_of_a_step_is_an_object(handles: bool) -> None:
     wrong = ToolResult("over", structured_content=[1])  # type: ignore[arg-type]
     results = [wrong, ToolResult("over", structured_content={"a": 1})]

@@ -157,8 +157,9 @@ class WorkflowState:
         # Other tools that its session does not see, in a workflow with handles.
         self.limited: list[str] = []
         self.used = time.monotonic()
-        # True while a step runs, and when the run has ended.
+        # True while a step runs, while `on_cancel` works, and when the run has ended.
         self.is_busy = False
+        self.is_cancelling = False
         self.has_ended = False
 
 
@@ -328,23 +329,21 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
             if made.handles and all(made.step(each).no_cancel for each in state.next):
                 return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
             # Other calls find no run while `on_cancel` works. If it fails, the run goes on.
-            state.has_ended = True
+            state.is_cancelling = True
         try:
             done = made.on_cancel() if made.on_cancel is not None else None
         except BaseException:
-            state.has_ended = False
+            state.is_cancelling = False
             raise
-        if hasattr(done, "__await__"):
-            return awaited(done, state)
-        return _end(made, state, f"Workflow '{made.name}' cancelled")
+        return awaited(done, state) if hasattr(done, "__await__") else _cancelled(made, state)
 
     async def awaited(done: Any, state: WorkflowState) -> ToolResult:
         try:
             await done
         except BaseException:
-            state.has_ended = False
+            state.is_cancelling = False
             raise
-        return _end(made, state, f"Workflow '{made.name}' cancelled")
+        return _cancelled(made, state)
 
     handler.resolves_contexts = True  # type: ignore[attr-defined]
     schema: dict[str, Any] = {"type": "object", "properties": {}}
@@ -355,6 +354,12 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
     )
     found.source = made.steps[0].handler
     return found
+
+
+def _cancelled(made: WorkflowDef, state: WorkflowState) -> ToolResult:
+    """Ends a run, unless a step of it has done so meanwhile."""
+    text = f"Workflow '{made.name}' cancelled"
+    return ToolResult(text) if state.has_ended else _end(made, state, text)
 
 
 class _StepCall:
@@ -615,13 +620,17 @@ def _state_of(made: WorkflowDef, ctx: Any, arguments: dict[str, Any]) -> Workflo
     """The workflow that a step continues."""
     if made.handles:
         found = _handles.get(str(arguments.pop("handle", "")))
-        if found is None or found.has_ended or found.workflow_name != made.name or found.owner != _owner(ctx):
+        if found is None or found.workflow_name != made.name or found.owner != _owner(ctx):
+            return None
+        if found.is_cancelling or found.has_ended:
             return None
         found.used = time.monotonic()
         return found
     running = _active.get(_session(ctx))
     last = running[-1] if running else None
-    return last if last is not None and last.workflow_name == made.name and not last.has_ended else None
+    if last is None or last.workflow_name != made.name or last.is_cancelling or last.has_ended:
+        return None
+    return last
 
 
 def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], content: Any) -> ToolResult:
