@@ -392,6 +392,42 @@ def test_the_end_of_an_inner_workflow_shows_the_outer_one() -> None:
     assert is_empty()
 
 
+def test_a_change_for_everyone_is_newer_than_a_session_s() -> None:
+    declare_two([])
+    shown = ToolResult("hello", enable_tools=["secret"], disable_tools=["plain"])
+    tool(name="login")(lambda: shown)
+    with Harness() as tools:
+        tools.call("login")
+        runs.note("", {"secret": False, "plain": True})
+        tools.call("one.begin")
+        over = tools.call("one.end")
+        assert ("secret" in over.disable_tools, "plain" in over.enable_tools) == (True, True)
+        tools.call("login")
+        tools.call("one.begin")
+        assert "secret" in tools.call("one.end").enable_tools
+
+
+@pytest.mark.parametrize("way", ["refused", "cancelled", "error", "over"])
+def test_a_step_notes_the_tools_that_its_result_shows(way: str) -> None:
+    """Not those of a result that does not reach the client."""
+    tool(name="secret", hidden=True)(lambda: "secret")
+
+    def end(self: Any) -> Any:
+        if way == "cancelled":
+            runs._drop(runs._active["test"][-1])
+        return ToolResult("over", enable_tools=["secret"], is_error=way == "error")
+
+    def on_complete(self: Any) -> None:
+        if way == "refused":
+            raise ToolError("no disk")
+
+    declare(False, lambda self: "begun", end, on_complete=on_complete)
+    with Harness() as tools:
+        tools.call("flow.begin")
+        assert ("secret" in tools.call("flow.end").enable_tools) == (way in ("error", "over"))
+        assert runs._changes.get("test", {}) == ({"secret": True} if way in ("error", "over") else {})
+
+
 @pytest.mark.parametrize("way", ["result", "step", "manager"])
 @pytest.mark.parametrize("allow", [["*"], None], ids=["all", "none"])
 def test_a_workflow_gives_an_enabled_tool_back(allow: Any, way: str) -> None:

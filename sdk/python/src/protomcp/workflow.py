@@ -1,8 +1,9 @@
 """Workflows: steps in an order that the client can see.
 
 Only the first step is listed at the beginning. Each step shows the next ones, and hides what is not allowed during the
-workflow; the end shows the tools from before. Clients of MCP 2026-07-28 do not have their own list: for them a workflow
-can have *handles*. The first step returns a handle, the list never changes, and the other steps take the handle.
+workflow; the end shows the other tools from before, and the first step stays hidden. Clients of MCP 2026-07-28 do not
+have their own list: for them a workflow can have *handles*. The first step returns a handle, the list never changes,
+and the other steps take the handle.
 """
 
 from __future__ import annotations
@@ -465,9 +466,9 @@ class _StepCall:
     def _leave(self, value: Any) -> Any:
         made, each = self.made, self.step
         given = value if isinstance(value, ToolResult) else ToolResult()
-        _note_result(_session(self.ctx), given)
         if given.is_error:
             # The step has failed: the run stays where it is.
+            _note_result(_session(self.ctx), given)
             return given
         structured = structured_of(given)
         result = value if isinstance(value, StepResult) else StepResult(value)
@@ -486,20 +487,21 @@ class _StepCall:
         if each.terminal:
             done = made.on_complete() if made.on_complete is not None else None
             content = result.result or "Workflow complete"
-            return _after(done, lambda: _merged(given, structured, _end(made, self.state, content)))
+            return _after(done, lambda: self._merged(given, structured, lambda: _end(made, self.state, content)))
         following = result.next if result.next is not None else each.next or []
         content = result.result or f"Proceed to: {following}"
-        return _merged(given, structured, _proceed(made, self.state, following, content))
+        return self._merged(given, structured, lambda: _proceed(made, self.state, following, content))
 
-
-def _merged(given: ToolResult, structured: Any, found: ToolResult) -> ToolResult:
-    """The result for the client, with the other parts of what a step has returned."""
-    found.enable_tools = [*(given.enable_tools or ()), *(found.enable_tools or ())]
-    found.disable_tools = [*(given.disable_tools or ()), *(found.disable_tools or ())]
-    found.meta = given.meta
-    if isinstance(structured, dict):
-        found.structured_content = structured | (found.structured_content or {})
-    return found
+    def _merged(self, given: ToolResult, structured: Any, then: Callable[[], ToolResult]) -> ToolResult:
+        """The result for the client, with the other parts of what a step has returned."""
+        _note_result(_session(self.ctx), given)
+        found = then()
+        found.enable_tools = [*(given.enable_tools or ()), *(found.enable_tools or ())]
+        found.disable_tools = [*(given.disable_tools or ()), *(found.disable_tools or ())]
+        found.meta = given.meta
+        if isinstance(structured, dict):
+            found.structured_content = structured | (found.structured_content or {})
+        return found
 
 
 def _after(done: Any, then: Callable[[], Any]) -> Any:
@@ -575,8 +577,12 @@ def _shown_without(session: str) -> list[str]:
 
 
 def note(session: str, changes: dict[str, bool]) -> None:
-    """Remembers what a session shows and hides apart from its workflows."""
+    """Remembers what a session shows and hides apart from its workflows. A change for everyone is newer than theirs."""
     with _lock:
+        if not session:
+            for each in _changes.values():
+                for name in changes:
+                    each.pop(name, None)
         if session not in _changes and len(_changes) > MAX_SESSIONS:
             del _changes[next(each for each in _changes if each)]
         _changes.setdefault(session, {}).update(changes)
@@ -675,7 +681,7 @@ def _limited(made: WorkflowDef, state: WorkflowState) -> list[str]:
 
 
 def _end(made: WorkflowDef, state: WorkflowState, content: Any) -> ToolResult:
-    """The result that shows the tools from before."""
+    """The result that shows the other tools from before; without handles the first step stays hidden."""
     _drop(state)
     if made.handles:
         return ToolResult(content, enable_tools=state.limited)
