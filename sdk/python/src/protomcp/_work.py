@@ -222,7 +222,7 @@ class ToolCall(Work):
         self._respond(response)
 
     def _note_list(self, response: CallToolResponse) -> None:
-        """Tells the workflows, whose end shows the tools from before."""
+        """Tells the workflows, whose end shows the other tools from before."""
         if (workflow := sys.modules.get(f"{__package__}.workflow")) and self.context._about is not None:
             workflow.note_result(self._plan.name, self.context._about.session, response)
 
