@@ -33,6 +33,7 @@ from protomcp._wire import (
     Envelope,
     RawHeader,
 )
+from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
 NO_FORM = {"type": "object", "properties": {}}
@@ -427,6 +428,22 @@ def test_a_sidecar_that_cannot_start_fails_the_call(capfd: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("sidecars")
+def test_the_end_may_meet_a_reload_that_stops_sidecars(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = sys.modules["protomcp.sidecar"]
+
+    class Stopped:
+        """While one is stopped, another thread takes the other."""
+
+        def poll(self) -> int:
+            module._running.pop("second", None)
+            return 0
+
+    about = {name: module.SidecarDef(name, ["no-such-program"]) for name in ("first", "second")}
+    monkeypatch.setattr(module, "_running", {name: (each, Stopped()) for name, each in about.items()})
+    stop_all_sidecars()
+    assert module._running == {}
+
+
 def test_an_async_call_waits_for_a_sidecar_alone(capfd: pytest.CaptureFixture[str]) -> None:
     """Lists and pings are answered while it starts."""
     has_started = threading.Event()

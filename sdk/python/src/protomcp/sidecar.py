@@ -187,7 +187,11 @@ def _say(text: str) -> str:
 def _stop(name: str) -> None:
     import subprocess
 
-    each, process = _running.pop(name)
+    found = _running.pop(name, None)
+    if found is None:
+        # Another thread stops it: the end of the process meets a reload.
+        return
+    each, process = found
     if process.poll() is None:
         process.terminate()
         try:
