@@ -48,7 +48,7 @@ MAX_CALLS = 64
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
 _NOT_KEPT = frozenset((*_ANSWERS, "ping", "bridge_info", "task_status", "task_result", "task_cancel"))
-"""What is handled during a reload, too: it needs nothing that is registered."""
+"""The kinds that are handled during a reload, too: they need nothing that is registered."""
 
 
 def _is_lent() -> bool:
@@ -73,7 +73,7 @@ class Process:
         self._unregistered: list[Any] = []
         self._reload_id = ""
         self._awaits_skills = False
-        # What has come during a reload, which empties the registries first; None at other times.
+        # The requests that come during a reload, which empties the registries first; None at other times.
         self._kept: deque[Envelope] | None = None
         self._keeping = threading.Lock()
         self._handlers: dict[str, Callable[[Envelope], None]] = {
@@ -139,7 +139,7 @@ class Process:
             return True
 
     def _release(self) -> None:
-        """Handles what was kept, in its order: what comes meanwhile is behind it."""
+        """Handles what was kept, in its order. Until then further requests are kept behind it."""
         while True:
             with self._keeping:
                 if not self._kept or self._link.has_ended:

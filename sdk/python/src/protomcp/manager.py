@@ -55,7 +55,7 @@ def _request(kind: str, message: Any) -> list[str]:
         raise ConnectionError("the bridge has closed the connection")
     if workflow := sys.modules.get(f"{__package__}.workflow"):
         session = context._about.session if context and context._about else ""
-        # The list of a caller without a session is not that of everyone.
+        # The list of a caller without a session is not the list of everyone.
         if session or context is None:
             workflow.note(session, _changes(kind, message))
     return list(answers[0].message.tool_names)

@@ -358,9 +358,9 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
 
 
 def _cancelled(made: WorkflowDef, state: WorkflowState) -> ToolResult:
-    """Ends a run, unless a step of it has done so meanwhile."""
-    text = f"Workflow '{made.name}' cancelled"
-    return ToolResult(text) if state.has_ended else _end(made, state, text)
+    """Ends a run, unless one of its steps has done so during `on_cancel`."""
+    content = f"Workflow '{made.name}' cancelled"
+    return ToolResult(content) if state.has_ended else _end(made, state, content)
 
 
 class _StepCall:
@@ -525,7 +525,8 @@ def _refuse(text: str) -> ToolResult:
 
 def _refuse_lost(made: WorkflowDef, ctx: Any, way: str) -> ToolResult:
     """Refuses a step whose run is not there. If a reload or a limit has ended it, the tools are still limited."""
-    text, session = f"No active workflow '{made.name}' to {way}", _session(ctx)
+    text = f"No active workflow '{made.name}' to {way}"
+    session = _session(ctx)
     has_runs = session in _active or any(each.session == session for each in _handles.values())
     if has_runs or (made.handles and not session):
         return _refuse(text)
