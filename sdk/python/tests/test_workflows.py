@@ -409,7 +409,7 @@ def test_a_change_for_everyone_is_newer_than_a_session_s() -> None:
 
 @pytest.mark.parametrize("way", ["refused", "cancelled", "error", "over"])
 def test_a_step_notes_the_tools_that_its_result_shows(way: str) -> None:
-    """Not those of a result that does not reach the client."""
+    """A result that does not reach the client shows none."""
     tool(name="secret", hidden=True)(lambda: "secret")
 
     def end(self: Any) -> Any:
