@@ -118,10 +118,8 @@ class Process:
 
     def receive(self, envelope: Envelope) -> None:
         """Handles one envelope, after the reload that runs. Unknown ones are ignored."""
-        if self._kept is None or not self._keep(envelope):
-            self._handle(envelope)
-
-    def _handle(self, envelope: Envelope) -> None:
+        if self._kept is not None and self._keep(envelope):
+            return
         handler = self._handlers.get(envelope.kind)
         if handler is not None:
             handler(envelope)
@@ -146,7 +144,8 @@ class Process:
                     self._kept = None
                     return
                 envelope = self._kept.popleft()
-            self._handle(envelope)
+            if (handler := self._handlers.get(envelope.kind)) is not None:
+                handler(envelope)
 
     def reject(self, frame: Rejected) -> None:
         """Answers a request that could not be read."""
