@@ -125,6 +125,7 @@ def begin_visit(
     steps: list[dict[str, Any]],
     tmp_path: Path,
     *flags: str,
+    command: str = "run",
     is_published: bool = False,
     cwd: Path | None = None,
     **env: str,
@@ -133,7 +134,7 @@ def begin_visit(
     stderr = tmp_path / "stderr.txt"
     wish = {
         "script": steps,
-        "command": [pmcp(), "run", str(file), *flags],
+        "command": [pmcp(), command, str(file), *flags],
         "env": environment(tmp_path, is_published=is_published) | env,
         "cwd": str(cwd) if cwd else None,
         "stderr": str(stderr),

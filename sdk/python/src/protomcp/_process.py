@@ -72,6 +72,7 @@ class Process:
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
         self._reload_id = ""
+        self._hidden_before: list[str] = []
         self._awaits_skills = False
         # The requests that come during a reload, which empties the registries first; None at other times.
         self._kept: deque[Envelope] | None = None
@@ -204,7 +205,7 @@ class Process:
             self._link.send(Envelope("register_middleware", RegisterMiddlewareRequest(first.name, first.priority)))
             return
         self._link.send(Envelope("reload_response", ReloadResponse(True), self._reload_id))
-        if hidden := self.tools.hidden():
+        if hidden := [each for each in self.tools.hidden() if each not in self._hidden_before]:
             self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
 
     def _reload(self, envelope: Envelope) -> None:
@@ -213,6 +214,8 @@ class Process:
         if self._link.has_ended:
             return
         is_hot = bool(get_config().get("hot_reload"))
+        # The lists of the bridge survive: a session may have shown these tools.
+        self._hidden_before = self.tools.hidden() if is_hot else []
         self._kept = deque()
         try:
             is_loaded = self._load(envelope, is_hot)
