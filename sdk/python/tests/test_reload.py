@@ -13,11 +13,13 @@ import pytest
 
 from protomcp import (
     ToolContext,
+    _requests,
     clear_sidecar_registry,
     completion,
     configure,
     discover_handlers,
     hand_over,
+    resource,
     step,
     tool,
     tool_manager,
@@ -29,9 +31,11 @@ from protomcp._wire import (
     Envelope,
     GetPromptRequest,
     ListPromptsRequest,
+    ListResourcesRequest,
     ReadResourceRequest,
     ReloadRequest,
 )
+from protomcp.context import current
 from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
@@ -212,22 +216,18 @@ def test_a_run_that_a_reload_ends_limits_no_tools(handles: bool, folder: Path) -
 
 
 ASKING = """
-import asyncio, threading
-from protomcp import tool, tool_manager
+import asyncio
+from protomcp import tool_manager
 
 asyncio.run(asyncio.sleep(0))
-shown, thread = tool_manager.get_active_tools(), threading.get_ident()
-
-@tool
-def add() -> str:
-    return f"{shown} {thread == threading.get_ident()}"
+shown = tool_manager.get_active_tools()
 """
 
 
-@pytest.mark.parametrize("has_async", [False, True], ids=["plain", "async"])
-def test_a_reload_waits_for_a_slow_handler(has_async: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs in the turn of a plain handler, on their thread: a file may ask the bridge, and use `asyncio.run`."""
-    monkeypatch.setattr(tool_manager, "TIMEOUT", 5.0)
+@pytest.mark.parametrize("is_hot", [False, True], ids=["kept", "hot"])
+def test_a_reload_waits_for_no_handler(is_hot: bool, folder: Path) -> None:
+    """The bridge replaces a process that answers late."""
+    configure(handlers_dir=str(folder), hot_reload=is_hot)
     go = threading.Event()
     (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
 
@@ -235,41 +235,20 @@ def test_a_reload_waits_for_a_slow_handler(has_async: bool, folder: Path, monkey
     def slow() -> bool:
         return go.wait(30)
 
-    @tool
-    def is_new() -> bool:
-        return hasattr(sys.modules["_protomcp_handler_a"], "shown")
-
-    if has_async:
-
-        @tool
-        async def other() -> str:
-            return "other"
-
     with Reloading() as tools:
         call = tools.start(slow)
         # The second thread reads now.
         tools.ping()
-        (folder / "a.py").write_text(ASKING)
-        tools.ask_to_reload()
-        call_behind = tools.start(is_new)
-        tools.ping()
-        if has_async:
-            call_of_other = tools.start("other")
+        (folder / "a.py").write_text(TOOL.format(name="other", answer="2"))
+        assert tools.reload() == ""
+        assert tools.names() == (["other", "slow"] if is_hot else ["add", "slow"])
         go.set()
-        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
-        tools._send(Envelope("active_tools", ActiveToolsResponse(["slow"]), "py-1"))
-        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
-        assert [each.result().structured for each in (call, call_behind)] == [{"result": True}] * 2
-        if has_async:
-            assert call_of_other.result().text == "other"
-        assert tools.call("add").text == "['slow'] True"
+        assert call.result().structured == {"result": True}
 
 
 SLOW = """
-import sys
 from protomcp import completion, prompt, resource, tool
-
-sys.modules["_test_gate"].pass_through()
+{begin}
 
 @tool
 def add() -> str:
@@ -289,20 +268,17 @@ completion("ref/prompt", "brew", "kind")(lambda value: [{answer!r}])
 
 
 @pytest.mark.parametrize("end", ["", "exit()"], ids=["works", "fails"])
+@pytest.mark.parametrize("is_busy", [False, True], ids=["idle", "busy"])
 @pytest.mark.parametrize("has_async", [False, True], ids=["plain", "async"])
-def test_requests_wait_for_the_reload(has_async: bool, end: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second thread reads while a file is slow, and the registries are empty until it has been loaded."""
-    entered, go = threading.Event(), threading.Event()
-    go.set()
+def test_requests_wait_for_the_reload(has_async: bool, is_busy: bool, end: str, folder: Path) -> None:
+    """A file asks the bridge, and the registries are empty until all files have been loaded."""
+    go = threading.Event()
+    (folder / "a.py").write_text(SLOW.format(begin="", answer="old", end=""))
 
-    class Gate:
-        @staticmethod
-        def pass_through() -> None:
-            entered.set()
-            assert go.wait(30)
+    @tool
+    def slow() -> bool:
+        return go.wait(30)
 
-    monkeypatch.setitem(sys.modules, "_test_gate", Gate)
-    (folder / "a.py").write_text(SLOW.format(answer="old", end=""))
     if has_async:
 
         @tool
@@ -310,11 +286,13 @@ def test_requests_wait_for_the_reload(has_async: bool, end: str, folder: Path, m
             return "other"
 
     with Reloading() as tools:
-        entered.clear()
-        go.clear()
-        (folder / "a.py").write_text(SLOW.format(answer="newer", end=end))
+        if is_busy:
+            running = tools.start(slow)
+            # The second thread reads now.
+            tools.ping()
+        (folder / "a.py").write_text(SLOW.format(begin=ASKING, answer="newer", end=end))
         tools.ask_to_reload()
-        assert entered.wait(30)
+        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
         requests: dict[str, Any] = {
             "read": ("read_resource_request", ReadResourceRequest("tea://kinds")),
             "prompt": ("get_prompt_request", GetPromptRequest("brew", "{}")),
@@ -323,40 +301,79 @@ def test_requests_wait_for_the_reload(has_async: bool, end: str, folder: Path, m
         }
         for id, (kind, message) in requests.items():
             tools._send(Envelope(kind, message, id, context=tools._context))
-        call, cancelled = tools.start("add"), tools.start("add")
-        cancelled.cancel()
-        # It is answered during the reload, and by the thread that has taken the others.
-        tools.ping()
-        assert not tools._answers
+        call = tools.start("add")
+        tools._send(Envelope("active_tools", ActiveToolsResponse(["slow"]), "py-1"))
+        tools._wait(lambda: bool(tools.errors), 30.0, "the end of the reload")
         go.set()
+        if is_busy:
+            assert running.result().structured == {"result": True}
         found = {id: tools._answer(id, 30.0) for id in requests}
         answer = "old" if end else "newer"
         assert call.result().text == answer
-        assert cancelled.result().text == "the call was cancelled"
         assert [each.text for each in found["read"].contents] == [answer]
         assert [answer in each.content_json for each in found["prompt"].messages] == [True]
         assert found["completion"].values == [answer]
         assert [each.name for each in found["prompts"].prompts] == ["brew"]
+        assert sys.modules["_protomcp_handler_a"].__dict__.get("shown") == (None if end else ["slow"])
+
+
+def test_one_thread_loads_files_and_looks_requests_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that is looked up when a reload comes finds all resources."""
+    go, threads = threading.Event(), []
+
+    def reader_of(uri: str) -> Any:
+        threads.append(threading.get_ident())
+        return None
+
+    @tool
+    def slow() -> bool:
+        return go.wait(30)
+
+    monkeypatch.setattr(_requests, "reader_of", reader_of)
+    (folder / "a.py").write_text("import threading\nthread = threading.get_ident()\n")
+    with Reloading() as tools:
+        call = tools.start(slow)
+        # The second thread reads now.
+        tools.ping()
+        with pytest.raises(LookupError):
+            tools.read("tea://kinds")
+        assert tools.reload() == ""
+        assert threads == [sys.modules["_protomcp_handler_a"].thread]
+        go.set()
+        call.result()
+
+
+def test_a_request_that_fails_after_a_reload_fails_alone(folder: Path) -> None:
+    big: Any = "a size that is not a number"
+    resource("tea://kinds", "Kinds", size=big)(lambda: "green")
+
+    @tool
+    async def other() -> str:
+        return "other"
+
+    with Reloading() as tools:
+        (folder / "a.py").write_text(ASKING + TOOL.format(name="add", answer="1"))
+        tools.ask_to_reload()
+        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
+        tools._send(Envelope("list_resources_request", ListResourcesRequest(), "list"))
+        tools._send(Envelope("active_tools", ActiveToolsResponse(["other"]), "py-1"))
+        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
+        assert tools.call("add").text == "1"
 
 
 def test_a_reload_belongs_to_no_call(folder: Path) -> None:
-    """Its turn comes in the context of an async handler that has waited for the bridge."""
+    """The loop may read it in the context of an async handler that has waited for the bridge."""
     text = "from protomcp.context import current\nfound = current.get()\n"
     (folder / "a.py").write_text(text + TOOL.format(name="add", answer="1"))
 
     @tool
-    async def ask() -> list[str]:
-        return tool_manager.get_active_tools()
+    async def ask() -> bool:
+        tool_manager._server.process.receive(Envelope("reload", ReloadRequest(), "reload"))
+        return current.get() is not None
 
     with Reloading() as tools:
-        call = tools.start(ask)
-        tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
-        tools.ask_to_reload()
-        # The second thread has taken the reload.
-        tools.ping()
-        tools._send(Envelope("active_tools", ActiveToolsResponse(["add"]), "py-1"))
-        assert call.result().structured == {"result": ["add"]}
-        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
+        assert tools.call(ask).structured == {"result": True}
+        assert tools.errors == [""]
         assert sys.modules["_protomcp_handler_a"].found is None
 
 

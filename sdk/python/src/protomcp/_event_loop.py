@@ -10,6 +10,7 @@ import asyncio
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from ._main_thread import PATIENCE, MainThread
@@ -103,7 +104,10 @@ class EventLoop(MainThread):
     def _take_frames(self) -> None:
         self._is_taking = True
         try:
-            while self._is_reader and (frame := self._frames.next()) is not None:
+            while self._is_reader:
+                frame = self._kept.popleft() if self._kept else self._frames.next()
+                if frame is None:
+                    break
                 self._take(frame)
         finally:
             self._is_taking = False
@@ -128,11 +132,20 @@ class EventLoop(MainThread):
         finally:
             work.context._bind_cancel(None)
 
+    def load(self, call: Callable[[], None]) -> None:
+        if threading.get_ident() == self._thread:
+            self._without_loop(super().load, call)
+        else:
+            super().load(call)
+
     def _run_one(self, work: Work) -> None:
-        """A plain handler does not see this loop: `asyncio.run` does not begin where one runs."""
+        self._without_loop(super()._run_one, work)
+
+    def _without_loop(self, function: Callable[[Any], None], argument: Any) -> None:
+        """Plain handlers and files do not see this loop: `asyncio.run` does not begin where one runs."""
         asyncio._set_running_loop(None)
         try:
-            super()._run_one(work)
+            function(argument)
         finally:
             asyncio._set_running_loop(self._loop)
             # `asyncio.run` leaves none behind, and the next handler may ask for it.

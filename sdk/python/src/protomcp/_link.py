@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         def sendall(self, data: bytes, /) -> None: ...
 
 
+ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
+"""The kinds of answers to requests of this process."""
+
 THRESHOLD = 65536
 """Bytes of a `result_json` above which it is sent apart, without PROTOMCP_CHUNK_THRESHOLD."""
 

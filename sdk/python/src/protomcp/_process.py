@@ -6,12 +6,11 @@ import os
 import sys
 import threading
 import time
-from collections import deque
 
 from . import _catalog, _registry
 from ._catalog import Tools
 from ._frames import Rejected
-from ._link import Link
+from ._link import ANSWERS, Link
 from ._output import failed, refused, report, text_of_error
 from ._typing import TYPE_CHECKING
 from ._version import __version__
@@ -28,8 +27,8 @@ from ._wire import (
     TakeOverResponse,
 )
 from ._wire import ToolError as WireError
-from ._work import Answer, Reload, ToolCall, Work
-from .context import BaseContext, ToolContext
+from ._work import Answer, ToolCall, Work
+from .context import BaseContext, ToolContext, current
 from .discovery import all_overlap
 from .errors import ToolError
 
@@ -46,11 +45,6 @@ MAX_CALLS = 64
 """The calls that the bridge may send concurrently."""
 
 
-_ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
-_NOT_KEPT = frozenset((*_ANSWERS, "ping", "bridge_info", "task_status", "task_result", "task_cancel"))
-"""The kinds that are handled during a reload, too: they need nothing that is registered."""
-
-
 def _is_lent() -> bool:
     """True for the copy that `pmcp` keeps: next to its folder is the package that yields to others."""
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -58,15 +52,20 @@ def _is_lent() -> bool:
 
 
 class Process:
-    """Receives envelopes, and gives those that need a handler to `submit`."""
+    """Receives envelopes, and gives those that need a handler to `submit`. `load` calls a function that loads files."""
 
     def __init__(
-        self, link: Link, submit: Callable[[Work], None], wait: Callable[[threading.Event, float | None], bool]
+        self,
+        link: Link,
+        submit: Callable[[Work], None],
+        wait: Callable[[threading.Event, float | None], bool],
+        load: Callable[[Callable[[], None]], None],
     ) -> None:
         self.tools = Tools()
         self._link = link
         self._submit = submit
         self._wait = wait
+        self._load = load
         self._tasks: Tasks | None = None
         self._running: dict[str, BaseContext] = {}
         self._middleware: dict[str, Callable[..., Any]] = {}
@@ -74,9 +73,6 @@ class Process:
         self._reload_id = ""
         self._hidden_before: list[str] = []
         self._awaits_skills = False
-        # The requests that come during a reload, which empties the registries first; None at other times.
-        self._kept: deque[Envelope] | None = None
-        self._keeping = threading.Lock()
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
             "cancel": self._cancel,
@@ -85,8 +81,7 @@ class Process:
             "task_cancel": self._task_cancel,
             "list_tools": self._list_tools,
             "register_middleware_response": self._registered,
-            # On the thread that has loaded the files before: they may ask the bridge, too.
-            "reload": lambda envelope: submit(Reload(lambda: self._reload(envelope))),
+            "reload": self._reload,
             "bridge_info": self._bridge_info,
             "ping": lambda envelope: self._send("pong", Pong(), envelope),
             "list_resources_request": lambda envelope: self._list("resource_list_response", envelope),
@@ -98,7 +93,7 @@ class Process:
             "middleware_intercept": self._intercept,
             "hand_over": self._hand_over,
             "take_over": self._take_over,
-            **dict.fromkeys(_ANSWERS, link.deliver),
+            **dict.fromkeys(ANSWERS, link.deliver),
         }
 
     def introduce(self) -> None:
@@ -118,35 +113,10 @@ class Process:
         self._link.send(Envelope("sdk_info", info))
 
     def receive(self, envelope: Envelope) -> None:
-        """Handles one envelope, after the reload that runs. Unknown ones are ignored."""
-        if self._kept is not None and self._keep(envelope):
-            return
+        """Handles one envelope. Unknown ones are ignored."""
         handler = self._handlers.get(envelope.kind)
         if handler is not None:
             handler(envelope)
-
-    def _keep(self, envelope: Envelope) -> bool:
-        """Keeps an envelope until the end of the reload, and with a call its cancellation."""
-        if envelope.kind in _NOT_KEPT:
-            return False
-        if envelope.kind == "cancel" and envelope.message.request_id in self._running:
-            return False
-        with self._keeping:
-            if self._kept is None:
-                return False
-            self._kept.append(envelope)
-            return True
-
-    def _release(self) -> None:
-        """Handles what was kept, in its order. Until then further requests are kept behind it."""
-        while True:
-            with self._keeping:
-                if not self._kept or self._link.has_ended:
-                    self._kept = None
-                    return
-                envelope = self._kept.popleft()
-            if (handler := self._handlers.get(envelope.kind)) is not None:
-                handler(envelope)
 
     def reject(self, frame: Rejected) -> None:
         """Answers a request that could not be read."""
@@ -209,31 +179,19 @@ class Process:
             self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
 
     def _reload(self, envelope: Envelope) -> None:
-        from .discovery import get_config
+        """Loads the files again, and answers. If that fails, all is as before."""
+        from . import _reload
+        from .discovery import get_config, load_handlers
 
-        if self._link.has_ended:
-            return
         is_hot = bool(get_config().get("hot_reload"))
         # The lists of the bridge survive: a session may have shown these tools.
         self._hidden_before = self.tools.hidden() if is_hot else []
-        self._kept = deque()
-        try:
-            is_loaded = self._load(envelope, is_hot)
-        finally:
-            self._release()
-        if is_loaded and is_hot:
-            # The bridge replaces a process that answers late, and sidecars take their time.
-            _registry.registered("sidecar", "follow_reload")
-
-    def _load(self, envelope: Envelope, is_hot: bool) -> bool:
-        """Loads the files, and answers; False if all is as before."""
-        from . import _reload
-        from .discovery import load_handlers
-
         before = _reload.Registered()
+        # The event loop may call this in the context of a call that has waited.
+        token = current.set(None)
         try:
             if is_hot:
-                load_handlers()
+                self._load(load_handlers)
             _catalog.check(self.tools)
             found = self.tools.list()
         except BaseException as error:
@@ -242,12 +200,16 @@ class Process:
             self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)
             if isinstance(error, KeyboardInterrupt):
                 raise
-            return False
+            return
+        finally:
+            current.reset(token)
         if is_hot:
             _reload.end_runs()
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
-        return True
+        if is_hot:
+            # The bridge replaces a process that answers late, and sidecars take their time.
+            _registry.registered("sidecar", "follow_reload")
 
     def _list(self, kind: str, envelope: Envelope) -> None:
         # It is sent after the introduction of a bridge that has one.

@@ -304,24 +304,3 @@ class Answer(Work):
         if "reply-metadata" not in self._link.features and hasattr(envelope.message, "metadata_json"):
             envelope.message.metadata_json = ""
         self._link.send(envelope)
-
-
-class Reload(Work):
-    """Loads the files in the turn of a plain handler. In it `tool_manager` changes the list of everyone."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        super().__init__("", BaseContext("", lambda envelope: None))
-        self._call = call
-
-    def about(self) -> str:
-        return "a reload"
-
-    def run(self, adopt: Adopt | None = None) -> None:
-        # Its turn may come in the context of a call that has waited.
-        token = current.set(None)
-        try:
-            self._call()
-        finally:
-            current.reset(token)
