@@ -444,6 +444,7 @@ def test_the_end_may_meet_a_reload_that_stops_sidecars(monkeypatch: pytest.Monke
     assert module._running == {}
 
 
+@pytest.mark.usefixtures("sidecars")
 def test_an_async_call_waits_for_a_sidecar_alone(capfd: pytest.CaptureFixture[str]) -> None:
     """Lists and pings are answered while it starts."""
     has_started = threading.Event()
