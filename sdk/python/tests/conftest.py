@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,11 +58,18 @@ def registries() -> Iterator[None]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of handlers that is loaded again."""
+    discovery.configure(handlers_dir=str(tmp_path), hot_reload=True)
+    yield tmp_path
+    for name in [each for each in sys.modules if each.startswith("_protomcp_handler_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
 def sidecars(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder with the numbers of the processes. No call has started one yet."""
+    """The folder with the numbers of the processes."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    module: Any = sys.modules["protomcp.sidecar"]
-    module._has_called = False
     yield home / ".protomcp/sidecars"
     stop_all_sidecars()

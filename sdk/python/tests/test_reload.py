@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 from protomcp import (
     ToolContext,
     _requests,
-    clear_sidecar_registry,
     completion,
     configure,
     discover_handlers,
@@ -36,51 +33,7 @@ from protomcp._wire import (
     ReloadRequest,
 )
 from protomcp.context import current
-from protomcp.sidecar import stop_all_sidecars
-from protomcp.testing import Harness
-
-TOOL = "from protomcp import tool\n\n@tool\ndef {name}() -> str:\n    return {answer!r}\n"
-
-
-class Reloading(Harness):
-    """The host of a process that reloads."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.errors: list[str] = []
-        """The reasons of the reloads, empty for a reload that has worked."""
-
-    def __enter__(self) -> Reloading:
-        super().__enter__()
-        return self
-
-    def reload(self) -> str:
-        """Asks for a reload, and waits for its end."""
-        count = len(self.errors)
-        self.ask_to_reload()
-        self._wait(lambda: len(self.errors) > count, 30.0, "the end of the reload")
-        return self.errors[-1]
-
-    def ask_to_reload(self) -> None:
-        self._send(Envelope("reload", ReloadRequest(), "reload"))
-
-    def names(self) -> list[str]:
-        """The tools of the last list."""
-        lists = [each.message.tools for each in self.sent if each.kind == "tool_list"]
-        return sorted(each.name for each in (lists or [self._tools])[-1])
-
-    def _receive(self, envelope: Envelope, payloads: dict[str, bytes]) -> None:
-        if envelope.kind == "reload_response" and envelope.request_id:
-            self.errors.append(envelope.message.error)
-        super()._receive(envelope, payloads)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    configure(handlers_dir=str(tmp_path), hot_reload=True)
-    yield tmp_path
-    for name in [each for each in sys.modules if each.startswith("_protomcp_handler_")]:
-        del sys.modules[name]
+from reloading import TOOL, Reloading
 
 
 def test_a_reload_keeps_what_the_tool_file_has_registered(folder: Path) -> None:
@@ -375,87 +328,3 @@ def test_a_reload_belongs_to_no_call(folder: Path) -> None:
         assert tools.call(ask).structured == {"result": True}
         assert tools.errors == [""]
         assert sys.modules["_protomcp_handler_a"].found is None
-
-
-def write_sidecars(folder: Path, *sidecars: tuple[str, str]) -> None:
-    """A tool with sidecars: their names, and when they start."""
-    lines = ["from protomcp import sidecar"]
-    for name, start in sidecars:
-        command = [sys.executable, "-c", f"import time; {name!r}; time.sleep(600)"]
-        lines.append(f"@sidecar({name.lower()!r}, {command}, start_on={start!r})\ndef use(): ...\n")
-    (folder / "a.py").write_text("\n".join([*lines, TOOL.format(name="add", answer="1")]))
-
-
-def test_sidecars_follow_a_reload(folder: Path, sidecars: Path) -> None:
-    def numbers() -> dict[str, int]:
-        return {each.stem: int(each.read_text()) for each in sidecars.glob("*.pid")}
-
-    def runs(number: int) -> bool:
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
-            return False
-        return True
-
-    completion("ref/prompt", "tea", "kind")(lambda value: [])
-    call, server = "first_tool_call", "server_start"
-    write_sidecars(folder, ("old", call), ("kept", call), ("changed", call), ("early", server))
-    with Reloading() as tools:
-        assert sorted(numbers()) == ["early"]
-        tools.call("add")
-        first = numbers()
-        assert sorted(first) == ["changed", "early", "kept", "old"]
-        write_sidecars(folder, ("kept", call), ("CHANGED", call), ("new", call), ("late", server))
-        assert tools.reload() == ""
-        # It waits for the end of the reload.
-        tools.complete("ref/prompt", "tea", "kind", "")
-        assert sorted(numbers()) == ["kept", "late"]
-        assert [name for name, number in first.items() if runs(number)] == ["kept"]
-        tools.call("add")
-        second = numbers()
-        assert sorted(second) == ["changed", "kept", "late", "new"]
-        assert second["kept"] == first["kept"]
-        (folder / "a.py").write_text("def")
-        assert tools.reload().startswith("SyntaxError: ")
-        assert numbers() == second
-        assert all(map(runs, second.values()))
-    clear_sidecar_registry()
-    stop_all_sidecars()
-    assert (numbers(), any(map(runs, second.values()))) == ({}, False)
-
-
-def test_a_reload_works_without_its_sidecar(folder: Path, sidecars: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
-    with Reloading() as tools:
-        line = "from protomcp import sidecar\nsidecar('lost', ['/no/such/program'], start_on='server_start')(print)\n"
-        (folder / "a.py").write_text(line + TOOL.format(name="add", answer="2"))
-        assert tools.reload() == ""
-        assert tools.call("add").text == "2"
-    assert "the sidecar 'lost' cannot be started" in capfd.readouterr().err
-
-
-def test_a_reload_is_answered_before_sidecars_stop(
-    folder: Path, sidecars: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    answered = threading.Event()
-    stopped = []
-
-    def stop(name: str) -> None:
-        stopped.append((name, answered.wait(5)))
-        really_stop(name)
-        if name == "first":
-            raise PermissionError("not yours")
-
-    module: Any = sys.modules["protomcp.sidecar"]
-    really_stop = module._stop
-    monkeypatch.setattr(module, "_stop", stop)
-    completion("ref/prompt", "tea", "kind")(lambda value: [])
-    write_sidecars(folder, ("first", "server_start"), ("second", "server_start"))
-    with Reloading() as tools:
-        write_sidecars(folder, ("third", "server_start"))
-        assert tools.reload() == ""
-        answered.set()
-        tools.complete("ref/prompt", "tea", "kind", "")
-        assert stopped == [("first", True), ("second", True)]
-        assert sorted(each.stem for each in sidecars.glob("*.pid")) == ["third"]
-        assert "PermissionError: not yours" in capfd.readouterr().err

@@ -205,11 +205,10 @@ class Process:
             current.reset(token)
         if is_hot:
             _reload.end_runs()
+            if sidecar := sys.modules.get(f"{__package__}.sidecar"):
+                sidecar.follow_reload(lambda: self._link.has_ended)
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
-        if is_hot:
-            # The bridge replaces a process that answers late, and sidecars take their time.
-            _registry.registered("sidecar", "follow_reload")
 
     def _list(self, kind: str, envelope: Envelope) -> None:
         # It is sent after the introduction of a bridge that has one.

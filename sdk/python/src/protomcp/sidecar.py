@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 _sidecar_registry = _registry.sidecars
 _running: dict[str, tuple[SidecarDef, subprocess.Popen[bytes]]] = {}
-_has_called = False
+_followed: list[SidecarDef] = []
+"""The sidecars of the last reload."""
 _starting = threading.Lock()
+_changing = threading.Lock()
+"""Held while programs are started and stopped, but not during health checks of new ones."""
 
 
 class SidecarDef:
@@ -47,6 +50,8 @@ class SidecarDef:
         self.health_timeout = health_timeout
         self.health_interval = health_interval
         self.shutdown_timeout = shutdown_timeout
+        # True if a call has started it.
+        self._is_called = False
 
     @property
     def pid_file_path(self) -> str:
@@ -87,40 +92,49 @@ def clear_sidecar_registry() -> None:
 
 
 def is_waiting() -> bool:
-    """True if there are sidecars, and the first call has not started them yet."""
-    return bool(_sidecar_registry) and not _has_called
+    """True if there are sidecars that no call has started yet."""
+    return any(each.start_on == "first_tool_call" and not each._is_called for each in _sidecar_registry)
 
 
 def start_sidecars(trigger: str) -> None:
     """Starts the sidecars of this trigger that do not run. A second caller waits until they run."""
-    global _has_called
     with _starting:
-        if _has_called and trigger == "first_tool_call":
-            return
-        for each in _sidecar_registry:
-            if each.start_on == trigger:
+        for each in list(_sidecar_registry):
+            if each.start_on == trigger and not each._is_called:
                 _start(each)
-        _has_called = _has_called or trigger == "first_tool_call"
+                each._is_called = trigger == "first_tool_call"
 
 
-def follow_reload() -> None:
-    """Stops the sidecars that are gone or have another command, and starts the ones of the server.
+def follow_reload(has_ended: Callable[[], bool]) -> None:
+    """Stops the sidecars that are gone or have another command, and starts the ones of the server: in a thread.
 
-    A call starts the others. If one cannot be stopped or started, the log has the reason.
+    A call starts the others. If one cannot be stopped or started, the log has the reason. No more are started after
+    the end of the connection, or another reload.
     """
-    global _has_called
-    with _starting:
-        _has_called = False
-        registered = [(each.name, each.command) for each in _sidecar_registry]
+    global _followed
+    _followed = registered = list(_sidecar_registry)
+
+    def is_due() -> bool:
+        return _followed is registered and not has_ended()
+
+    if registered or _running:
+        threading.Thread(target=_follow, args=(registered, is_due), name="protomcp-sidecars").start()
+
+
+def _follow(registered: list[SidecarDef], is_due: Callable[[], bool]) -> None:
+    commands = [(each.name, each.command) for each in registered]
+    with _changing:
         for name, (each, _) in list(_running.items()):
-            if (name, each.command) not in registered:
+            if (name, each.command) not in commands:
                 _attempt(_stop, name)
-    _attempt(start_sidecars, "server_start")
+    for each in registered:
+        if each.start_on == "server_start":
+            _attempt(_start, each, is_due)
 
 
-def _attempt(call: Callable[[str], None], argument: str) -> None:
+def _attempt(call: Callable[..., None], *arguments: Any) -> None:
     try:
-        call(argument)
+        call(*arguments)
     except Exception as error:
         report(error, "a sidecar")
 
@@ -146,13 +160,32 @@ def _is_healthy(each: SidecarDef) -> bool:
         return False
 
 
-def _start(each: SidecarDef) -> None:
+def _start(each: SidecarDef, is_due: Callable[[], bool] = lambda: True) -> None:
+    with _changing:
+        process = _launch(each) if is_due() else None
+    if process is None:
+        return
+    deadline = time.monotonic() + each.health_timeout
+    pause = 0.02
+    while each.health_check and time.monotonic() < deadline and process.poll() is None and is_due():
+        if _is_healthy(each):
+            return
+        time.sleep(pause)
+        pause = min(pause * 2, each.health_interval)
+    if each.health_check and is_due():
+        status = process.poll()
+        ended = f"it has ended with status {status}" if status is not None else f"waited {each.health_timeout:g} s"
+        _say(f"the sidecar {each.name!r} does not answer {each.health_check}: {ended}")
+
+
+def _launch(each: SidecarDef) -> subprocess.Popen[bytes] | None:
+    """Starts the program; None if it runs."""
     import subprocess
 
     running = _running.get(each.name)
     if running is not None:
-        if running[1].poll() is None and _is_healthy(each):
-            return
+        if running[0].command == each.command and running[1].poll() is None and _is_healthy(each):
+            return None
         _stop(each.name)
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
     # A separate session: signals for the tools are not for the sidecar.
@@ -165,17 +198,7 @@ def _start(each: SidecarDef) -> None:
     _running[each.name] = each, process
     with open(each.pid_file_path, "w") as file:
         file.write(str(process.pid))
-    deadline = time.monotonic() + each.health_timeout
-    pause = 0.02
-    while each.health_check and time.monotonic() < deadline and process.poll() is None:
-        if _is_healthy(each):
-            return
-        time.sleep(pause)
-        pause = min(pause * 2, each.health_interval)
-    if each.health_check:
-        status = process.poll()
-        ended = f"it has ended with status {status}" if status is not None else f"waited {each.health_timeout:g} s"
-        _say(f"the sidecar {each.name!r} does not answer {each.health_check}: {ended}")
+    return process
 
 
 def _say(text: str) -> str:
