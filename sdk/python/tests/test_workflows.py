@@ -457,3 +457,38 @@ def test_a_workflow_gives_an_enabled_tool_back(allow: Any, way: str) -> None:
     with Harness(session="other") as tools:
         tools.call("one.begin")
         assert "secret" in tools.call("one.end").disable_tools
+
+
+@BOTH
+@pytest.mark.parametrize("allow", [["*"], None], ids=["all", "none"])
+def test_a_tool_that_is_shown_during_a_run_stays(handles: bool, allow: Any) -> None:
+    """And one that is hidden stays hidden: no step reverses it, nor the end."""
+    tool(name="plain")(lambda: "plain")
+    tool(name="secret", hidden=True)(lambda: "secret")
+    tool(name="login")(lambda: ToolResult("hello", enable_tools=["secret"], disable_tools=["plain"]))
+    begin = step("begin", initial=True, next=["more"])(lambda self: "begun")
+    more = step("more", next=["end"])(lambda self: "more")
+    end = step("end", terminal=True)(lambda self: "over")
+    methods = {"begin": begin, "more": more, "end": end}
+    workflow("flow", allow_during=allow, block_during=None if allow else ["*"], handles=handles)(
+        type("Flow", (), methods)
+    )
+    with Harness() as tools:
+        about = handle_of(tools.call("flow.begin"))
+        tools.call("login")
+        shown = {"login", "secret"}
+        for name in ("more", "end"):
+            found = tools.call(f"flow.{name}", **about)
+            shown = shown.union(found.enable_tools).difference(found.disable_tools)
+            assert shown.intersection(("plain", "secret")) == ({"secret"} if allow or name == "end" else set())
+
+
+def test_the_end_of_an_inner_workflow_shows_what_was_shown_in_it() -> None:
+    declare_two(["*"])
+    tool(name="login")(lambda: ToolResult("hello", enable_tools=["secret"], disable_tools=["plain"]))
+    with Harness() as tools:
+        tools.call("one.begin")
+        tools.call("two.begin")
+        tools.call("login")
+        assert tools.call("two.end").enable_tools == ["login", "one.cancel", "one.end", "secret"]
+        assert tools.call("one.end").enable_tools == ["login", "secret", "two.begin"]

@@ -65,8 +65,9 @@ class Registered:
 def end_runs() -> None:
     """Forgets the runs of workflows: their steps may be other ones now."""
     if workflow := sys.modules.get(f"{__package__}.workflow"):
-        workflow._active.clear()
-        workflow._handles.clear()
+        with workflow._lock:
+            workflow._active.clear()
+            workflow._handles.clear()
 
 
 def _registries() -> Iterator[tuple[ModuleType, str, Any]]:

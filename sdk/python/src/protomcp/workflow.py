@@ -163,6 +163,15 @@ class WorkflowState:
         self.is_cancelling = False
         self.has_ended = False
 
+    def _note(self, changes: dict[str, bool]) -> None:
+        """Tools were shown and hidden during the run, apart from it."""
+        shown = {each for each, is_shown in changes.items() if is_shown}
+        others = [each for each in shown if not each.startswith(f"{self.workflow_name}.")]
+        self.pre_workflow_tools = [*(each for each in self.pre_workflow_tools if each not in changes), *others]
+        self.limited = [each for each in self.limited if changes.get(each, True)]
+        if self.shown:
+            self.shown = self.shown - changes.keys() | shown
+
 
 def step(
     name: str | None = None,
@@ -580,6 +589,9 @@ def _shown_without(session: str) -> list[str]:
 def note(session: str, changes: dict[str, bool]) -> None:
     """Remembers what a session shows and hides apart from its workflows. A change for everyone is newer than theirs."""
     with _lock:
+        for state in [*_handles.values(), *(state for running in _active.values() for state in running)]:
+            if session in ("", state.session):
+                state._note(changes)
         if not session:
             for each in _changes.values():
                 for name in changes:
