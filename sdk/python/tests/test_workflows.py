@@ -492,3 +492,18 @@ def test_the_end_of_an_inner_workflow_shows_what_was_shown_in_it() -> None:
         tools.call("login")
         assert tools.call("two.end").enable_tools == ["login", "one.cancel", "one.end", "secret"]
         assert tools.call("one.end").enable_tools == ["login", "secret", "two.begin"]
+
+
+def test_the_changes_of_a_session_that_is_in_use_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_SESSIONS", 3)
+    declare_two([])
+    for session in ("test", "other", "last"):
+        runs.note(session, {"secret": True})
+    # A question changes nothing.
+    runs.note("asking", {})
+    with Harness() as tools:
+        tools.call("one.begin")
+        runs.note("other", {"plain": False})
+        runs.note("new", {"plain": False})
+        assert list(runs._changes) == ["", "test", "other", "new"]
+        assert "secret" in tools.call("one.end").enable_tools

@@ -33,10 +33,10 @@ _active: dict[str, list[WorkflowState]] = {}
 _handles: dict[str, WorkflowState] = {}
 _changes: dict[str, dict[str, bool]] = {"": {}}
 """The tools that a session shows and hides apart from its workflows. A change for everyone has no session."""
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 MAX_SESSIONS = 10_000
-"""The sessions whose workflows are kept; the oldest is forgotten."""
+"""The sessions whose workflows, and whose changes, are kept; the oldest is forgotten."""
 MAX_HANDLES = 10_000
 """The handles that are kept; the oldest is forgotten."""
 HANDLE_LIFETIME = 24 * 3600.0
@@ -582,12 +582,18 @@ def _shown_before(made: WorkflowDef, session: str) -> list[str]:
 
 def _shown_without(session: str) -> list[str]:
     """The tools that a session sees while it has no run."""
-    changes = _changes[""] | _changes.get(session, {})
+    with _lock:
+        if session in _changes:
+            # It is in use.
+            _changes[session] = _changes.pop(session)
+        changes = _changes[""] | _changes.get(session, {})
     return [each.name for each in get_registered_tools() if changes.get(each.name, not each.hidden)]
 
 
 def note(session: str, changes: dict[str, bool]) -> None:
     """Remembers what a session shows and hides apart from its workflows. A change for everyone is newer than theirs."""
+    if not changes:
+        return
     with _lock:
         for state in [*_handles.values(), *(state for running in _active.values() for state in running)]:
             if session in ("", state.session):
@@ -598,7 +604,7 @@ def note(session: str, changes: dict[str, bool]) -> None:
                     each.pop(name, None)
         if session not in _changes and len(_changes) > MAX_SESSIONS:
             del _changes[next(each for each in _changes if each)]
-        _changes.setdefault(session, {}).update(changes)
+        _changes[session] = _changes.pop(session, {}) | changes
 
 
 def note_result(tool: str, session: str, result: Any) -> None:
