@@ -98,8 +98,9 @@ def test_a_reload_keeps_what_follows_a_discovery(folder: Path) -> None:
         (TOOL.format(name="other", answer="") + "exit()", "SystemExit: "),
         ("from protomcp import group, hand_over\nhand_over(len)\nimport nothing_of_this_name", "ModuleNotFoundError: "),
         (TOOL.format(name="in_main", answer=""), "DeclarationError: "),
+        ("class Silent(Exception):\n    def __str__(self): raise ValueError\nraise Silent", "Silent, which cannot be "),
     ],
-    ids=["syntax", "exit", "import", "name"],
+    ids=["syntax", "exit", "import", "name", "text"],
 )
 def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Path) -> None:
     (folder / "a.py").write_text(TOOL.format(name="first", answer="1"))

@@ -282,6 +282,12 @@ def text_of_error(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
+def without_text(error: BaseException) -> RuntimeError:
+    """In place of an exception whose text cannot be made: that has raised something else, perhaps an exit."""
+    name = type.__dict__["__name__"].__get__(type(error))
+    return RuntimeError(f"{name}, which cannot be written as text")
+
+
 def report(error: BaseException, about: str) -> None:
     """Writes an exception to standard error, which is the log of `pmcp`: its author looks for the place.
 

@@ -11,7 +11,7 @@ from . import _catalog, _registry
 from ._catalog import Tools
 from ._frames import Rejected
 from ._link import ANSWERS, Link
-from ._output import failed, refused, report, text_of_error
+from ._output import failed, refused, report, text_of_error, without_text
 from ._typing import TYPE_CHECKING
 from ._version import __version__
 from ._wire import (
@@ -197,7 +197,11 @@ class Process:
         except BaseException as error:
             # Also for a file that calls `exit`.
             before.restore()
-            self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)
+            try:
+                message = f"{type(error).__name__}: {error}"
+            except BaseException:
+                message = str(without_text(error))
+            self._send("reload_response", ReloadResponse(False, message), envelope)
             if isinstance(error, KeyboardInterrupt):
                 raise
             return

@@ -8,7 +8,7 @@ import time
 
 from . import _registry
 from ._input import arguments_of
-from ._output import failed, refused, report
+from ._output import failed, refused, report, without_text
 from ._plan import Plan
 from ._typing import TYPE_CHECKING
 from ._wire import CallToolRequest, CallToolResponse, Envelope
@@ -120,9 +120,7 @@ class Work:
         try:
             self.fail(error)
         except BaseException:
-            # Its text cannot be sent: making it has raised something else, perhaps an exit.
-            name = type.__dict__["__name__"].__get__(type(error))
-            self.fail(RuntimeError(f"{name}, which cannot be written as text"))
+            self.fail(without_text(error))
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise error
 
