@@ -135,23 +135,63 @@ def test_a_reload_that_fails_changes_nothing(text: str, reason: str, folder: Pat
         assert tools.call("add").text == "mended"
 
 
+FLOW = """
+from protomcp import step, workflow
+
+@workflow("{name}", allow_during=[], handles={handles})
+class Flow:
+    @step(initial=True, next=["end"])
+    def begin(self) -> str:
+        return "begun"
+
+    @step(terminal=True)
+    def end(self) -> str:
+        return "over"
+
+"""
+
+
+@pytest.mark.parametrize("handles", [False, True], ids=["session", "handles"])
+def test_a_run_of_the_tool_file_outlives_a_reload(handles: bool, folder: Path) -> None:
+    (folder / "a.py").write_text(FLOW.format(name="other", handles=handles))
+    exec(FLOW.format(name="flow", handles=handles), {"__name__": "main"})
+    with Reloading() as tools:
+        begun = {name: tools.call(f"{name}.begin").structured or {} for name in ("other", "flow")}
+        (folder / "b.py").write_text(TOOL.format(name="add", answer="1"))
+        assert tools.reload() == ""
+        handle = {name: {"handle": each["handle"]} if handles else {} for name, each in begun.items()}
+        over = tools.call("flow.end", **handle["flow"])
+        assert (over.is_error, over.text) == (False, "over")
+        assert ("add" in over.enable_tools) == (not handles)
+        refused = tools.call("other.end", **handle["other"])
+        assert (refused.is_error, refused.text) == (True, "No active workflow 'other' to continue")
+
+
+def test_a_lost_run_in_front_of_another_shows_its_tools(folder: Path) -> None:
+    (folder / "a.py").write_text(FLOW.format(name="inner", handles=False))
+    exec(FLOW.format(name="flow", handles=False).replace("[]", "['inner.begin']"), {"__name__": "main"})
+    exec(FLOW.format(name="other", handles=True), {"__name__": "main"})
+    with Reloading() as tools:
+        tools.call("flow.begin")
+        tools.call("inner.begin")
+        assert tools.reload() == ""
+        refused = tools.call("inner.end")
+        assert (refused.is_error, refused.enable_tools) == (True, ["flow.cancel", "flow.end", "inner.begin"])
+        assert tools.call("flow.end").text == "over"
+        # A run with handles limits other tools, too.
+        tools.call("other.begin")
+        tools.call("inner.begin")
+        assert tools.reload() == ""
+        assert tools.call("inner.end").enable_tools == ["other.begin", "other.cancel", "other.end"]
+
+
 @pytest.mark.parametrize("handles", [False, True], ids=["session", "handles"])
 def test_a_run_that_a_reload_ends_limits_no_tools(handles: bool, folder: Path) -> None:
-    (folder / "a.py").write_text(TOOL.format(name="add", answer="1"))
+    (folder / "a.py").write_text(FLOW.format(name="flow", handles=handles) + TOOL.format(name="add", answer="1"))
 
     @tool(hidden=True)
     def secret() -> str:
         return ""
-
-    @workflow("flow", allow_during=[], handles=handles)
-    class Flow:
-        @step(initial=True, next=["end"])
-        def begin(self) -> str:
-            return "begun"
-
-        @step(terminal=True)
-        def end(self) -> str:
-            return "over"
 
     with Reloading() as tools:
         for name in ("cancel", "end"):

@@ -63,11 +63,9 @@ class Registered:
 
 
 def end_runs() -> None:
-    """Forgets the runs of workflows: their steps may be other ones now."""
+    """Forgets the runs of workflows that were loaded again or are gone. Workflows of the tool file go on."""
     if workflow := sys.modules.get(f"{__package__}.workflow"):
-        with workflow._lock:
-            workflow._active.clear()
-            workflow._handles.clear()
+        workflow.keep_runs({id(each.instance) for each in workflow.get_registered_workflows()})
 
 
 def _registries() -> Iterator[tuple[ModuleType, str, Any]]:

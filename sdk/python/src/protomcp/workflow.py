@@ -536,10 +536,18 @@ def _refuse_lost(made: WorkflowDef, ctx: Any, way: str) -> ToolResult:
     """Refuses a step whose run is not there. If a reload or a limit has ended it, the tools are still limited."""
     text = f"No active workflow '{made.name}' to {way}"
     session = _session(ctx)
-    has_runs = session in _active or any(each.session == session for each in _handles.values())
-    if has_runs or (made.handles and not session):
+    last = _active[session][-1] if session in _active else None
+    with_handles = [each for each in _handles.values() if each.session == session]
+    if made.handles and (last or with_handles or not session):
         return _refuse(text)
-    found = _showing(_shown_without(session), text)
+    if last is None:
+        shown = set(_shown_without(session)).difference(*(each.limited for each in with_handles))
+    elif last.workflow_name == made.name or last.is_busy:
+        return _refuse(text)
+    else:
+        # The run that is not there was in front of this one.
+        shown = last.shown
+    found = _showing(shown, text)
     found.is_error = True
     return found
 
@@ -620,9 +628,22 @@ def _note_result(session: str, result: Any) -> None:
         note(session, dict.fromkeys(shown, True) | dict.fromkeys(hidden, False))
 
 
+def keep_runs(instances: set[int]) -> None:
+    """Forgets the other runs; their instances have other ids."""
+    with _lock:
+        for states in [list(_handles.values()), *map(list, _active.values())]:
+            for each in states:
+                if id(each.instance) not in instances:
+                    _forget(each)
+
+
 def _drop(state: WorkflowState) -> None:
     """Forgets a run. A step of it that still runs does not bring it back."""
     state.has_ended = True
+    _forget(state)
+
+
+def _forget(state: WorkflowState) -> None:
     with _lock:
         _handles.pop(state.handle, None)
         running = _active.get(state.session, [])
