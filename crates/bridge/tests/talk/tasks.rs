@@ -207,8 +207,11 @@ async fn the_end_of_the_process_is_the_end_of_its_tasks() {
 async fn a_task_is_kept_as_long_as_was_agreed() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.host("{}").await;
-    let task = begin(&mut host, json!({"task": {"ttl": 300}})).await;
+    let task = begin(&mut host, json!({"task": {"ttl": 60_000}})).await;
     let (call, _) = tool.call().await;
+    let clock = StoppedClock::new();
+    assert_eq!(about(&mut host, "tasks/get", &task).await["result"]["status"], "working");
+    clock.advance(Duration::from_secs(60)).await;
     // The call is cut off in the middle, and the process is told.
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{envelope:?}");

@@ -14,6 +14,7 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_task::SessionTask;
+use crate::records::clock::now;
 use crate::records::lease_store::StoreAnswer;
 use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
@@ -117,10 +118,14 @@ impl KeptTasks {
         entries.get(id).filter(|entry| entry.until > now && entry.key == *key)?.call.clone()
     }
 
-    /// The record of a task. One that should run in this process and does not is not found.
+    /// The record of a task. One that should run in this process and does not is not found, nor is one whose time is up
+    /// in this process: the store has counted it from the moment when it got the task.
     pub(crate) fn find(self: &Arc<Self>, id: &str, key: TaskKey) -> StoreAnswer<'static, Option<TaskRecord>> {
         let (tasks, id) = (Arc::clone(self), id.to_owned());
         Box::pin(async move {
+            if tasks.has_expired(&id) {
+                return Ok(None);
+            }
             let Some(record) = tasks.store.find(&id, &key).await? else { return Ok(None) };
             if record.node == tasks.node && record.state.is_running() {
                 return Ok(None);
@@ -136,13 +141,18 @@ impl KeptTasks {
 
     /// The records of all tasks with a key, oldest first.
     pub(crate) async fn list(&self, key: &TaskKey) -> Result<Vec<TaskRecord>, StoreError> {
-        let records = self.store.list(key).await?;
+        let mut records = self.store.list(key).await?;
         let gone = self.gone(&records).await;
-        if gone.is_empty() {
-            return Ok(records);
+        if !gone.is_empty() {
+            records = self.store.list(key).await?.into_iter().map(|record| without(&gone, record)).collect();
         }
-        let found = self.store.list(key).await?;
-        Ok(found.into_iter().map(|record| without(&gone, record)).collect())
+        records.retain(|record| !self.has_expired(record.id()));
+        Ok(records)
+    }
+
+    /// True if the time of a task that this process has begun is up.
+    fn has_expired(&self, id: &str) -> bool {
+        self.entries().get(id).is_some_and(|entry| entry.until <= now())
     }
 
     /// The processes that should run some of these tasks and have ended. Their records are then read again: a process

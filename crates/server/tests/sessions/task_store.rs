@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::task_extension::{ask, begin, later, look};
-use super::transcript::{Stage, connect_to, expand, full};
+use super::transcript::{Host, Stage, connect_to, expand, full};
 
 /// Answers later, as another process would.
 #[derive(Debug, Default)]
@@ -341,6 +341,17 @@ pub(crate) fn slow(stores: Stores) -> Server<Router<Slow>> {
     Server::with_sessions(sessions.clone(), Slow(Tasks::new(sessions)))
 }
 
+/// The answer to a request in a session; skips notifications before it.
+async fn request(host: &mut Host, id: u32, method: &str, params: Value) -> Value {
+    host.send(&full(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#))).await;
+    loop {
+        let line: Value = serde_json::from_str(&host.next().await.unwrap()).unwrap();
+        if line["id"] == id {
+            return line;
+        }
+    }
+}
+
 #[test]
 fn tasks_of_a_session_are_in_the_store_until_it_ends() {
     run_paused(async {
@@ -349,30 +360,41 @@ fn tasks_of_a_session_are_in_the_store_until_it_ends() {
         let (mut host, mut other) = (connect_to(&server, 1 << 20, None), connect_to(&server, 1 << 20, None));
         host.steps(&["→ hello"]).await;
         other.steps(&["→ hello"]).await;
-        let mut request = async |id: u32, method: &str, params: Value| {
-            host.send(&full(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#))).await;
-            loop {
-                let line: Value = serde_json::from_str(&host.next().await.unwrap()).unwrap();
-                if line["id"] == id {
-                    return line;
-                }
-            }
-        };
-        let created = request(1, "tools/call", json!({"name": "slow", "task": {}})).await;
+        let created = request(&mut host, 1, "tools/call", json!({"name": "slow", "task": {}})).await;
         let task = json!({"taskId": created["result"]["task"]["taskId"]});
         later(1).await;
         assert_eq!(store.read()[0].state.message(), Some("half"), "each change is written");
-        let result = request(2, "tasks/result", task.clone()).await;
+        let result = request(&mut host, 2, "tasks/result", task.clone()).await;
         assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
-        assert_eq!(request(3, "tasks/get", task.clone()).await["result"]["status"], "completed");
-        assert_eq!(request(4, "tasks/list", json!({})).await["result"]["tasks"][0]["status"], "completed");
-        assert_eq!(request(5, "tasks/result", task.clone()).await["result"], result["result"], "it is kept");
-        assert_eq!(request(6, "tasks/cancel", task.clone()).await["error"]["code"], -32602);
+        assert_eq!(request(&mut host, 3, "tasks/get", task.clone()).await["result"]["status"], "completed");
+        assert_eq!(request(&mut host, 4, "tasks/list", json!({})).await["result"]["tasks"][0]["status"], "completed");
+        assert_eq!(request(&mut host, 5, "tasks/result", task.clone()).await["result"], result["result"], "it is kept");
+        assert_eq!(request(&mut host, 6, "tasks/cancel", task.clone()).await["error"]["code"], -32602);
         other.send(&full(&format!(r#"{{"id":1,"method":"tasks/get","params":{task}}}"#))).await;
         assert!(other.next().await.unwrap().contains("unknown task"));
         assert_eq!(store.read().len(), 1);
         host.end().await;
         later(10_000).await;
         assert!(store.read().is_empty());
+    });
+}
+
+/// The time of a task begins before the store has it.
+#[test]
+fn a_task_whose_time_is_up_is_unknown_although_its_store_has_it() {
+    run_paused(async {
+        let store = Arc::new(Shared::default());
+        let mut host = connect_to(&slow(stores("a", &store)), 1 << 20, None);
+        host.steps(&["→ hello"]).await;
+        let created = request(&mut host, 1, "tools/call", json!({"name": "slow", "task": {"ttl": 200}})).await;
+        let task = json!({"taskId": created["result"]["task"]["taskId"]});
+        later(150).await;
+        assert_eq!(request(&mut host, 2, "tasks/get", task.clone()).await["result"]["status"], "completed");
+        later(100).await;
+        assert_eq!(store.read().len(), 1, "it is swept within a second");
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            assert_eq!(request(&mut host, 3, method, task.clone()).await["error"]["code"], -32602, "{method}");
+        }
+        assert_eq!(request(&mut host, 4, "tasks/list", json!({})).await["result"]["tasks"], json!([]));
     });
 }
