@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,6 +152,19 @@ class Flow:
 """
 
 
+WAITING = """async def {name}(self) -> str:
+        import asyncio, signals_of_the_test
+        await asyncio.to_thread(signals_of_the_test.go.wait, 30)"""
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """What a step of WAITING waits for."""
+    go = threading.Event()
+    monkeypatch.setitem(sys.modules, "signals_of_the_test", SimpleNamespace(go=go))
+    return go
+
+
 @pytest.mark.parametrize("handles", [False, True], ids=["session", "handles"])
 def test_a_run_of_the_tool_file_outlives_a_reload(handles: bool, folder: Path) -> None:
     (folder / "a.py").write_text(FLOW.format(name="other", handles=handles))
@@ -165,6 +179,24 @@ def test_a_run_of_the_tool_file_outlives_a_reload(handles: bool, folder: Path) -
         assert ("add" in over.enable_tools) == (not handles)
         refused = tools.call("other.end", **handle["other"])
         assert (refused.is_error, refused.text) == (True, "No active workflow 'other' to continue")
+
+
+@pytest.mark.parametrize("name", ["begin", "end"])
+def test_a_step_may_run_across_the_reload_of_its_workflow(name: str, folder: Path, signals: threading.Event) -> None:
+    """The end of a run shows the other tools again, and a first step ends no run that is newer than the reload."""
+    text = FLOW.format(name="flow", handles=False) + TOOL.format(name="add", answer="1")
+    (folder / "a.py").write_text(text.replace(f"def {name}(self) -> str:", WAITING.format(name=name)))
+    with Reloading() as tools:
+        if name == "end":
+            assert "add" in tools.call("flow.begin").disable_tools
+        running = tools.start(f"flow.{name}")
+        tools.ping()
+        (folder / "a.py").write_text(text)
+        assert tools.reload() == ""
+        assert tools.call("flow.begin").text == "begun"
+        signals.set()
+        assert ("add" in running.result().enable_tools) == (name == "end")
+        assert tools.call("flow.end").text == "over"
 
 
 def test_a_lost_run_in_front_of_another_shows_its_tools(folder: Path) -> None:
@@ -298,10 +330,12 @@ def test_requests_wait_for_the_reload(has_async: bool, is_busy: bool, end: str, 
         call = tools.start("add")
         tools._send(Envelope("active_tools", ActiveToolsResponse(["slow"]), "py-1"))
         tools._wait(lambda: bool(tools.errors), 30.0, "the end of the reload")
+        # The list has waited for nothing else.
+        found = {"prompts": tools._answer("prompts", 30.0)}
         go.set()
         if is_busy:
             assert running.result().structured == {"result": True}
-        found = {id: tools._answer(id, 30.0) for id in requests}
+        found |= {id: tools._answer(id, 30.0) for id in requests if id not in found}
         answer = "old" if end else "newer"
         assert call.result().text == answer
         assert [each.text for each in found["read"].contents] == [answer]
@@ -350,9 +384,10 @@ def test_a_request_that_fails_after_a_reload_fails_alone(folder: Path) -> None:
         tools.ask_to_reload()
         tools._wait(lambda: "py-1" in tools._answers, 30.0, "the question for the tools")
         tools._send(Envelope("list_resources_request", ListResourcesRequest(), "list"))
+        call = tools.start("add")
         tools._send(Envelope("active_tools", ActiveToolsResponse(["other"]), "py-1"))
-        tools._wait(lambda: tools.errors == [""], 30.0, "the end of the reload")
-        assert tools.call("add").text == "1"
+        assert call.result().text == "1"
+        assert tools.errors == [""]
 
 
 def test_a_reload_belongs_to_no_call(folder: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_reload_is_answered_before_sidecars_stop(
     stopped = []
 
     def stop(name: str) -> None:
-        stopped.append((name, answered.wait(5)))
+        stopped.append((name, answered.wait(30)))
         really_stop(name)
         if name == "first":
             raise PermissionError("not yours")
@@ -157,3 +157,18 @@ def test_a_later_reload_ends_the_wait_for_a_sidecar(
         wait_for_sidecars()
         assert list(numbers(sidecars)) == ["other"]
     assert "does not answer" not in capfd.readouterr().err
+
+
+def test_a_later_reload_keeps_what_an_older_one_stops(folder: Path, sidecars: Path) -> None:
+    write_sidecars(folder, ("kept", "server_start"))
+    with Reloading() as tools:
+        before = numbers(sidecars)
+        assert list(before) == ["kept"]
+        # The threads of both wait, and run in any order.
+        with module._changing:
+            write_sidecars(folder, ("other", "server_start"))
+            assert tools.reload() == ""
+            write_sidecars(folder, ("kept", "server_start"))
+            assert tools.reload() == ""
+        wait_for_sidecars()
+        assert numbers(sidecars) == before

@@ -69,9 +69,6 @@ class Tools:
             plan = self._plans[name] = definition.plan()
         return plan
 
-    def hidden(self) -> list[str]:
-        return [each.name for each in self.all() if each.hidden]
-
     def have_async(self) -> bool:
         return any(each.plan().is_async for each in self.all())
 

@@ -109,6 +109,10 @@ class EventLoop(MainThread):
                 if frame is None:
                     break
                 self._take(frame)
+        except BaseException:
+            # The frames behind it do not wait for more bytes.
+            self._loop.call_soon(self._take_frames)
+            raise
         finally:
             self._is_taking = False
             self.on_idle()

@@ -16,6 +16,7 @@ from ._typing import TYPE_CHECKING
 from ._version import __version__
 from ._wire import (
     DisableToolsRequest,
+    EnableToolsRequest,
     Envelope,
     HandOverResponse,
     MiddlewareInterceptResponse,
@@ -71,7 +72,9 @@ class Process:
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
         self._reload_id = ""
-        self._hidden_before: list[str] = []
+        # The tools of the last list, and whether they are hidden; the ones to show and to hide after it.
+        self._listed: dict[str, bool] = {}
+        self._changes: dict[str, bool] = {}
         self._awaits_skills = False
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
@@ -154,7 +157,17 @@ class Process:
 
     def _list_tools(self, envelope: Envelope) -> None:
         self._send("tool_list", self.tools.list(), envelope)
+        self._listed = {}
+        self._compare()
         self._register("")
+
+    def _compare(self) -> dict[str, bool]:
+        """The tools that are new or no longer hidden since the last list, and those that are hidden now."""
+        before, self._listed = self._listed, {each.name: each.hidden for each in self.tools.all()}
+        found = {each: not hidden for each, hidden in self._listed.items() if before.get(each) != hidden}
+        # The lists of the bridge survive: it shows a new tool by itself, and a session may have shown a hidden one.
+        self._changes = {each: is_shown for each, is_shown in found.items() if not is_shown or each in before}
+        return found
 
     def _register(self, reload_id: str) -> None:
         self._reload_id = reload_id
@@ -175,8 +188,10 @@ class Process:
             self._link.send(Envelope("register_middleware", RegisterMiddlewareRequest(first.name, first.priority)))
             return
         self._link.send(Envelope("reload_response", ReloadResponse(True), self._reload_id))
-        if hidden := [each for each in self.tools.hidden() if each not in self._hidden_before]:
+        if hidden := [each for each, is_shown in self._changes.items() if not is_shown]:
             self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
+        if shown := [each for each, is_shown in self._changes.items() if is_shown]:
+            self._link.send(Envelope("enable_tools", EnableToolsRequest(shown)))
 
     def _reload(self, envelope: Envelope) -> None:
         """Loads the files again, and answers. If that fails, all is as before."""
@@ -184,8 +199,6 @@ class Process:
         from .discovery import get_config, load_handlers
 
         is_hot = bool(get_config().get("hot_reload"))
-        # The lists of the bridge survive: a session may have shown these tools.
-        self._hidden_before = self.tools.hidden() if is_hot else []
         before = _reload.Registered()
         # The event loop may call this in the context of a call that has waited.
         token = current.set(None)
@@ -207,10 +220,9 @@ class Process:
             return
         finally:
             current.reset(token)
-        if is_hot:
-            _reload.end_runs()
-            if sidecar := sys.modules.get(f"{__package__}.sidecar"):
-                sidecar.follow_reload(lambda: self._link.has_ended)
+        if is_hot and (sidecar := sys.modules.get(f"{__package__}.sidecar")):
+            sidecar.follow_reload(lambda: self._link.has_ended)
+        _reload.update_runs(self._compare())
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
 

@@ -62,10 +62,14 @@ class Registered:
         _registry.changed()
 
 
-def end_runs() -> None:
-    """Forgets the runs of workflows that were loaded again or are gone. Workflows of the tool file go on."""
+def update_runs(changes: dict[str, bool]) -> None:
+    """Forgets the runs of workflows that were loaded again or are gone. Workflows of the tool file go on.
+
+    `changes` are the tools that are new, or no longer hidden, and those that are hidden now.
+    """
     if workflow := sys.modules.get(f"{__package__}.workflow"):
         workflow.keep_runs({id(each.instance) for each in workflow.get_registered_workflows()})
+        workflow.note("", changes)
 
 
 def _registries() -> Iterator[tuple[ModuleType, str, Any]]:

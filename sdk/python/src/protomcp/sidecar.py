@@ -125,7 +125,7 @@ def _follow(registered: list[SidecarDef], is_due: Callable[[], bool]) -> None:
     commands = [(each.name, each.command) for each in registered]
     with _changing:
         for name, (each, _) in list(_running.items()):
-            if (name, each.command) not in commands:
+            if is_due() and (name, each.command) not in commands:
                 _attempt(_stop, name)
     for each in registered:
         if each.start_on == "server_start":

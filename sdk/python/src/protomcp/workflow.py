@@ -443,7 +443,7 @@ class _StepCall:
             return
         if not state.next:
             _drop(state)
-        elif not self.made.handles:
+        elif state in _active.get(state.session, ()):
             for each in list(_active.get(state.session, ())):
                 if each is not state and each.workflow_name == state.workflow_name:
                     _drop(each)
