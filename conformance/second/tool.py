@@ -78,7 +78,9 @@ class Process:
             return self.link.send("register_middleware", {"name": name, "priority": priority})
         self.registering = None
         self.link.send("reload_response", {"success": True}, signal_id)
-        self.link.send("disable_tools", {"tool_names": tools.HIDDEN})
+        if not signal_id:
+            # What is hidden stays so in a reload.
+            self.link.send("disable_tools", {"tool_names": tools.HIDDEN})
 
     def call_tool(self, request, request_id):
         if request.get("name") == "job":

@@ -90,6 +90,8 @@ export class Session {
   #awaitsSkills = false;
   /** The names of middlewares that are not registered yet, and the id that ends the handshake. @type {{ left: string[], id: string } | undefined} */
   #registering;
+  /** The tools that were hidden in the last list. @type {Set<string>} */
+  #hidden = new Set();
   /** @type {Set<Section>} */
   #changed = new Set();
   #concurrency;
@@ -159,6 +161,7 @@ export class Session {
         for (const feature of message.features) this.features.add(feature);
         return this.#noteSkills();
       case "listTools":
+        this.#hidden.clear();
         return this.#register(requestId, "");
       case "reload":
         return this.#register("", requestId);
@@ -313,7 +316,10 @@ export class Session {
     this.#registering = undefined;
     this.#ready = true;
     this.output.send("reloadResponse", { success: true }, { requestId: id });
-    const toolNames = hiddenTools(this.registry);
+    // The lists of the bridge survive a reload, and a session may have shown a hidden tool.
+    const hidden = hiddenTools(this.registry);
+    const toolNames = hidden.filter((name) => !this.#hidden.has(name));
+    this.#hidden = new Set(hidden);
     if (toolNames.length) this.output.send("disableTools", { toolNames });
   }
 
