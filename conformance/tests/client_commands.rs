@@ -339,6 +339,23 @@ fn a_list_with_a_cursor_of_another_type_fails() {
     assert!(!output.status.success() && text.contains("integer `7`, expected a string"), "{output:?}");
 }
 
+/// Knows the first page of its prompts.
+#[test]
+fn a_method_that_is_unknown_on_a_later_page_fails() {
+    let sandbox = sandbox();
+    let prompts = r#"{"prompts": [{"name": "brew"}], "nextCursor": "2"}"#;
+    let known = r#"RESULTS.get(request["method"]) if "cursor" not in request.get("params", {}) else None"#;
+    let server = BEGINS_AGAIN
+        .replace(r#""nextCursor": """#, r#""nextCursor": None"#)
+        .replace(r#"{"tools": {}}"#, r#"{"tools": {}, "prompts": {}}"#)
+        .replace(r#""tools/call": {"#, &format!(r#""prompts/list": {prompts}, "tools/call": {{"#))
+        .replace(r#"RESULTS.get(request["method"])"#, known);
+    sandbox.write("server.py", server);
+    let python = peers().join("py/bin/python").to_string_lossy().into_owned();
+    let (code, text) = error(&sandbox, &["test", "list", "--", &python, "server.py"]);
+    assert!(code == Some(1) && text.contains("method not found"), "{code:?} {text}");
+}
+
 #[test]
 fn failures_say_what_to_do_next() {
     let sandbox = sandbox();

@@ -38,7 +38,7 @@ impl Address {
     /// If it has no host or no port.
     pub(crate) fn of(url: &str) -> Option<Result<Self, String>> {
         let (scheme, rest) = url.split_once("://")?;
-        let (encryption, port, carrier) = match scheme {
+        let (encryption, port, carrier) = match &*scheme.to_ascii_lowercase() {
             "proto" => (Encryption::Plain, None, Carrier::Tcp),
             "protos" => (Encryption::Tls, None, Carrier::Tcp),
             "grpc" => (Encryption::Plain, None, Carrier::Grpc),
@@ -107,6 +107,7 @@ mod tests {
             ("ws://localhost:8080/mcp", Carrier::WebSocket, "localhost:8080", Encryption::Plain),
             ("ws://localhost", Carrier::WebSocket, "localhost:80", Encryption::Plain),
             ("ws://[::1]/mcp", Carrier::WebSocket, "[::1]:80", Encryption::Plain),
+            ("GRPC://localhost:8080", Carrier::Grpc, "localhost:8080", Encryption::Plain),
             ("wss://tools.example.com/mcp?a=b", Carrier::WebSocket, "tools.example.com:443", Encryption::Tls),
         ] {
             assert_eq!(read(url), Some((carrier, place.to_owned(), encryption)), "{url}");

@@ -23,6 +23,8 @@ use crate::args::shown_url::shown;
 #[cfg(feature = "upstream")]
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
+#[cfg(feature = "upstream")]
+use crate::args::values::http_url;
 use crate::exit::Failure;
 use crate::log::{LogFlags, LogLevel};
 use crate::shell_word::shell_word;
@@ -290,7 +292,7 @@ impl ServerFlags {
     /// The server that a word or the command after `--` names. `verb`: the command of `pmcp`.
     pub(super) fn target(&mut self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
         match (word, self.take_command()) {
-            (Some(word), None) => Target::of(word),
+            (Some(word), None) => Target::of(&word),
             (None, Some(command)) => Ok(Target::Command(command)),
             (Some(word), Some(_)) => Err(both(&word)),
             (None, None) => Err(no_server(verb)),
@@ -311,7 +313,7 @@ impl ServerFlags {
                 let file = words.by_ref().take(usize::from(is_missing)).find(|next| Path::new(next).is_file());
                 match file {
                     Some(file) => Err(server_is_first(verb, &file, &word)),
-                    None => Target::of(word),
+                    None => Target::of(&word),
                 }
             }
         }
@@ -328,11 +330,11 @@ impl ServerFlags {
 }
 
 impl Target {
-    pub(super) fn of(word: String) -> Result<Self, Failure> {
+    pub(super) fn of(word: &str) -> Result<Self, Failure> {
         if word.contains("://") {
             return Self::of_url(word);
         }
-        let path = Path::new(&word);
+        let path = Path::new(word);
         match path {
             path if path.is_dir() && !ToolFile::new(path).is_runnable() => {
                 Err(Failure::usage(format!("{word} is a directory; name the tool file in it")))
@@ -345,12 +347,12 @@ impl Target {
 
 #[cfg(feature = "upstream")]
 impl Target {
-    fn of_url(url: String) -> Result<Self, Failure> {
-        if url.starts_with("http://") || url.starts_with("https://") {
+    fn of_url(url: &str) -> Result<Self, Failure> {
+        if let Some(url) = http_url(url) {
             return Ok(Self::Url(url));
         }
-        if let Some(server) = Address::of(&url) {
-            let invalid = |why| Failure::usage(format!("invalid URL \"{}\": {why}", shown(&url)));
+        if let Some(server) = Address::of(url) {
+            let invalid = |why| Failure::usage(format!("invalid URL \"{}\": {why}", shown(url)));
             return server.map(Self::Proto).map_err(invalid);
         }
         let (scheme, _) = url.split_once("://").unwrap_or_default();
@@ -361,7 +363,7 @@ impl Target {
 
 #[cfg(not(feature = "upstream"))]
 impl Target {
-    fn of_url(_: String) -> Result<Self, Failure> {
+    fn of_url(_: &str) -> Result<Self, Failure> {
         lacking("servers at a URL", "upstream")
     }
 }

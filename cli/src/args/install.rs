@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use protomcp_install::{check_name, name_for};
 
 use crate::args::client::{headers, no_server};
+use crate::args::values::http_url;
 use crate::exit::Failure;
 
 /// The flags that choose files of hosts.
@@ -194,18 +195,18 @@ impl Install {
         check: impl Fn(Vec<OsString>) -> Result<(), Failure>,
     ) -> Result<InstallOptions, Failure> {
         let Self { target, hosts, name, variables, headers: fields, replace, no_reload, dry_run, words } = self;
-        let is_url = |target: &str| ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
+        let url = target.as_deref().and_then(http_url);
         let name = match (name, target.as_deref()) {
             (_, None) if words.is_empty() => return Err(no_server("install")),
             (Some(name), _) => name,
-            (None, Some(target)) if is_url(target) => name_for(host_of(target)),
+            (None, Some(target)) if url.is_some() => name_for(host_of(target)),
             (None, Some(target)) => name_for(&Path::new(target).file_stem().unwrap_or_default().to_string_lossy()),
             (None, None) => return Err(Failure::usage("a server that a command starts needs a name: add --name NAME")),
         };
         check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
-        let server = match target {
-            Some(target) if is_url(&target) => {
-                if authority(&target).contains('@') {
+        let server = match url {
+            Some(url) => {
+                if authority(&url).contains('@') {
                     return Err(Failure::usage(
                         "a URL for a host has no user and no password, because requests do not carry them: leave them out, \
                          and pass --header \"Authorization: Basic ...\" with both in base64",
@@ -219,10 +220,10 @@ impl Install {
                 if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
                     return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
                 }
-                Installable::Url { url: target, headers: headers(&fields, &variable)? }
+                Installable::Url { url, headers: headers(&fields, &variable)? }
             }
-            _ if !fields.is_empty() => return Err(Failure::usage("--header is for servers at a URL")),
-            target => {
+            None if !fields.is_empty() => return Err(Failure::usage("--header is for servers at a URL")),
+            None => {
                 // A command is served with dev only if it names a file, whatever the current directory is.
                 let command = if no_reload || target.is_none() { "run" } else { "dev" };
                 // The host would show a mistake as a server that does not start.
@@ -292,6 +293,7 @@ mod tests {
             ("https://mcp.example.com/v1", "example"),
             ("http://localhost:8080/@scope", "localhost"),
             ("https://127.0.0.1:9/mcp", "tools"),
+            ("HTTPS://example.com/mcp", "example"),
         ] {
             assert_eq!(options(line).unwrap().name, name, "{line}");
         }
@@ -326,6 +328,14 @@ mod tests {
             let failure = options(line).expect_err(line).to_string();
             assert!(failure.contains(text), "{line}: {failure}");
         }
+    }
+
+    #[test]
+    fn the_scheme_of_a_url_may_have_capitals() {
+        let Installable::Url { url, .. } = options("HTTPS://Example.com/Mcp").unwrap().server else {
+            panic!("it is a URL");
+        };
+        assert_eq!(url, "https://Example.com/Mcp");
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Replay {
 impl TracedServer {
     fn target(mut self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
         match (word, std::mem::take(&mut self.command)) {
-            (Some(word), command) if command.is_empty() => match Target::of(word)? {
+            (Some(word), command) if command.is_empty() => match Target::of(&word)? {
                 Target::Proto(_) => {
                     Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"))
                 }

@@ -25,12 +25,22 @@ pub(super) fn patience(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The name in the `Host` of a request, not a URL.
+/// The name in the `Host` of a request, not a URL, a list or a pattern; `*` is all names. Clients send names with other
+/// letters in their ASCII form (RFC 3490).
 pub(super) fn host_name(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.contains(['/', '@']) || text.contains(char::is_whitespace) {
-        return Err("expected a name such as tools.example.com".into());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    if text != "*" && !(text.contains(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_part)) {
+        return Err("expected one name such as tools.example.com, or * for all".into());
     }
     Ok(text.to_owned())
+}
+
+/// The URL of a server over HTTP, with its scheme in lower case (RFC 3986, 3.1); `None` for any other text.
+#[cfg(feature = "upstream")]
+pub(super) fn http_url(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    matches!(&*scheme, "http" | "https").then(|| format!("{scheme}://{rest}"))
 }
 
 pub(super) fn size(text: &str) -> Result<u64, String> {
@@ -52,10 +62,31 @@ mod tests {
 
     #[test]
     fn a_url_does_not_name_a_host() {
-        for text in ["tools.example.com", "localhost", "192.168.1.5", "[fd00::1]", "*"] {
+        for text in [
+            "tools.example.com",
+            "localhost",
+            "192.168.1.5",
+            "[fd00::1]",
+            "[::1]:8080",
+            "xn--bcher-kva.example:8080",
+            "*",
+        ] {
             assert_eq!(host_name(text).as_deref(), Ok(text));
         }
-        for text in ["", "https://tools.example.com", "a.example/", "a b"] {
+        for text in [
+            "",
+            "https://tools.example.com",
+            "a.example/",
+            "a b",
+            "a,b",
+            "*.example.com",
+            "a#b",
+            "a?b",
+            "ann@a",
+            "-",
+            ":",
+            "bücher.example",
+        ] {
             assert!(host_name(text).is_err(), "{text}");
         }
     }

@@ -9,22 +9,8 @@ pub(super) async fn elements(
     method: &'static str,
     member: &str,
 ) -> Result<Vec<RawJson>, RequestError> {
-    let (mut all, mut cursor, mut cursors) = (Vec::new(), None::<String>, Cursors::default());
-    loop {
-        let with_cursor = |cursor: String| JsonObject::new().with("cursor", RawJson::text(&cursor));
-        let params = Params::Named(cursor.take().map(with_cursor).unwrap_or_default());
-        let other = ServerRequest::Other { method: method.into(), params: params.clone() };
-        let request = ServerRequest::read(method.into(), params).unwrap_or(other);
-        let page = JsonObject::from_raw(&session.forward(request).fresh().raw().await?).unwrap_or_default();
-        let next = page.member("nextCursor").map_or(Ok(None), RawJson::to::<Option<String>>);
-        let next = next.map_err(|error| RequestError::InvalidAnswer(format!("nextCursor: {error}")))?;
-        let next = cursors.next(next).map_err(|error| RequestError::InvalidAnswer(error.to_string()))?;
-        if next != NextPage::Repeated {
-            all.extend(page.member(member).and_then(|items| items.to::<Vec<RawJson>>().ok()).unwrap_or_default());
-        }
-        let NextPage::At(next) = next else { return Ok(all) };
-        cursor = Some(next);
-    }
+    let first = page(session, method, None).await?;
+    following(session, method, member, first).await
 }
 
 /// Like [`elements`], of a server that may not know the method: then the list is empty.
@@ -33,8 +19,41 @@ pub(super) async fn elements_if_known(
     method: &'static str,
     member: &str,
 ) -> Result<Vec<RawJson>, RequestError> {
-    match elements(session, method, member).await {
+    match page(session, method, None).await {
         Err(RequestError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => Ok(Vec::new()),
-        list => list,
+        // On a later page the same error is one.
+        first => following(session, method, member, first?).await,
+    }
+}
+
+async fn page(
+    session: &ClientSession,
+    method: &'static str,
+    cursor: Option<String>,
+) -> Result<JsonObject, RequestError> {
+    let with_cursor = |cursor: String| JsonObject::new().with("cursor", RawJson::text(&cursor));
+    let params = Params::Named(cursor.map(with_cursor).unwrap_or_default());
+    let other = ServerRequest::Other { method: method.into(), params: params.clone() };
+    let request = ServerRequest::read(method.into(), params).unwrap_or(other);
+    Ok(JsonObject::from_raw(&session.forward(request).fresh().raw().await?).unwrap_or_default())
+}
+
+/// The elements of a page, and of those behind it.
+async fn following(
+    session: &ClientSession,
+    method: &'static str,
+    member: &str,
+    mut current: JsonObject,
+) -> Result<Vec<RawJson>, RequestError> {
+    let (mut all, mut cursors) = (Vec::new(), Cursors::default());
+    loop {
+        let next = current.member("nextCursor").map_or(Ok(None), RawJson::to::<Option<String>>);
+        let next = next.map_err(|error| RequestError::InvalidAnswer(format!("nextCursor: {error}")))?;
+        let next = cursors.next(next).map_err(|error| RequestError::InvalidAnswer(error.to_string()))?;
+        if next != NextPage::Repeated {
+            all.extend(current.member(member).and_then(|items| items.to::<Vec<RawJson>>().ok()).unwrap_or_default());
+        }
+        let NextPage::At(next) = next else { return Ok(all) };
+        current = page(session, method, Some(next)).await?;
     }
 }

@@ -88,11 +88,12 @@ impl ListedServer {
         target(&self.command, self.url.as_deref()) == other
     }
 
-    /// True if it is at this URL. A slash at the end of the path makes no difference.
+    /// True if it is at this URL. A slash at the end of the path makes no difference, nor does the default port, nor do
+    /// capitals in the scheme and the host (RFC 3986, 6.2).
     #[must_use]
     pub fn is_at(&self, url: &str) -> bool {
         let own = target(&self.command, self.url.as_deref());
-        matches!(own, Target::Url(own) if without_final_slash(own) == without_final_slash(url))
+        matches!(own, Target::Url(own) if place(own) == place(url))
     }
 
     /// The files that it starts: the tool file of `pmcp`, or the program of another command and the first path after it that
@@ -204,10 +205,21 @@ fn of_pmcp(args: &[String]) -> Target<'_> {
     }
 }
 
-/// A URL without the slash at the end of its path, and the part of it behind the path.
-fn without_final_slash(url: &str) -> (&str, &str) {
-    let (path, rest) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
-    (path.strip_suffix('/').unwrap_or(path), rest)
+/// The scheme, the authority, the path and the rest of a URL in one spelling: the scheme and the host in lower case,
+/// without the default port of the scheme and without a slash at the end of the path (RFC 3986, 6.2.2 and 6.2.3).
+fn place(url: &str) -> (String, String, &str, &str) {
+    let (url, rest) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
+    let (scheme, url) = url.split_once("://").unwrap_or(("", url));
+    let (authority, path) = url.split_at(url.find('/').unwrap_or(url.len()));
+    let (user, host) = authority.split_at(authority.rfind('@').map_or(0, |at| at + 1));
+    let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
+    let port = match scheme.as_str() {
+        "http" | "ws" => ":80",
+        "https" | "wss" => ":443",
+        _ => "",
+    };
+    let authority = format!("{user}{}", host.strip_suffix(port).unwrap_or(&host));
+    (scheme, authority, path.strip_suffix('/').unwrap_or(path), rest)
 }
 
 /// A URL without its user, its query and its fragment.
@@ -328,13 +340,21 @@ mod tests {
     }
 
     #[test]
-    fn a_final_slash_makes_no_other_url() {
+    fn a_url_may_be_spelled_in_several_ways() {
         for (entry, url, is_at) in [
             (json!({"url": "https://h/mcp"}), "https://h/mcp", true),
             (json!({"url": "https://h/mcp"}), "https://h/mcp/", true),
             (json!({"url": "https://h/mcp/"}), "https://h/mcp", true),
             (json!({"url": "https://h/mcp/?k=x"}), "https://h/mcp?k=x", true),
             (json!({"command": "pmcp", "args": ["run", "--upstream", "https://h"]}), "https://h/", true),
+            (json!({"url": "https://h"}), "HTTPS://H:443/", true),
+            (json!({"url": "http://H:80/mcp"}), "http://h/mcp", true),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "ws://h:80"]}), "ws://h", true),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "wss://h:443"]}), "wss://h", true),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "ws://h:443"]}), "ws://h", false),
+            (json!({"url": "https://Ann@h/mcp"}), "https://ann@h/mcp", false),
+            (json!({"url": "http://h:443/mcp"}), "http://h/mcp", false),
+            (json!({"url": "https://h/mcp"}), "https://h/Mcp", false),
             (json!({"url": "https://h/mcp"}), "https://h/mcp/other", false),
             (json!({"url": "https://h/mcp?k=/"}), "https://h/mcp?k=", false),
             (json!({"command": "pmcp", "args": ["run", "/t.py"]}), "/t.py/", false),
