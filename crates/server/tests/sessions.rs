@@ -44,6 +44,7 @@ mod task_contract;
 mod task_elsewhere;
 mod task_extension;
 mod task_store;
+mod task_times;
 mod tasks;
 mod tools;
 mod torture;

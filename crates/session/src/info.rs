@@ -118,10 +118,11 @@ pub struct Limits {
     pub max_parked: usize,
     /// The bounds of tasks.
     pub tasks: TaskLimits,
-    /// The time for which calls may continue after the client has closed its end or the server shuts down.
+    /// The time for which calls may continue after the client has closed its end or the server shuts down; a year at
+    /// most.
     pub drain_timeout: Duration,
     /// The time for which a cancelled call may clean up before it is dropped. At the end of a session a call may also
-    /// answer within this time after `drain_timeout`.
+    /// answer within this time after `drain_timeout`, which is a year at most then.
     pub cancel_grace: Duration,
     /// The time without a message of its client after which a session sends a `ping`; `None`: never. Only with a
     /// session, and only while a request of the server can reach the client: over HTTP, while it has opened the GET

@@ -14,7 +14,7 @@ pub struct TaskLimits {
     /// Bytes that are kept of results. For a new result the oldest results of the caller with most of them are
     /// forgotten. When that leaves only the new one, a short error takes its place.
     pub max_bytes: usize,
-    /// The longest time for which a task is kept, even if a handler or client requests more.
+    /// The longest time for which a task is kept, even if a handler or client requests more; a year at most.
     pub max_ttl: Duration,
 }
 

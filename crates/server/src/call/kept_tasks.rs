@@ -14,7 +14,7 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_task::SessionTask;
-use crate::records::clock::now;
+use crate::records::clock::{LONGEST, now};
 use crate::records::lease_store::StoreAnswer;
 use crate::records::live_leases::LiveLeases;
 use crate::records::node::NodeId;
@@ -25,7 +25,7 @@ use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskStore;
 use crate::records::task_writer::TaskWriter;
 use protomcp_fair::Owner;
-use protomcp_session::{Extensions, TaskEra, TaskOptions, TaskState};
+use protomcp_session::{Extensions, TaskEra, TaskLimits, TaskOptions, TaskState};
 
 /// The tasks of one process.
 #[derive(Debug)]
@@ -63,11 +63,17 @@ pub(crate) enum TaskCall {
 /// The time that the store may take to keep a task, and the store of leases to name the processes.
 const STORE_LIMIT: Duration = Duration::from_secs(5);
 
+/// The time for which a task is kept that asks for this one.
+pub(crate) fn granted_ttl(wish: Duration, limits: &TaskLimits) -> Duration {
+    wish.min(limits.max_ttl).min(LONGEST)
+}
+
 /// A task that begins.
 #[derive(Debug)]
 pub(crate) struct NewTask {
     pub(crate) key: TaskKey,
     pub(crate) owner: Owner,
+    /// With a time that is granted.
     pub(crate) options: TaskOptions,
     pub(crate) known: Extensions,
 }

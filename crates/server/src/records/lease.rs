@@ -17,8 +17,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest time of a lease: a year. Later times may be out of the range of `Instant`.
-pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+use crate::records::clock::LONGEST;
 
 /// The times of a lease, as parts of the time for which the store grants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

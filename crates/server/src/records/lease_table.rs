@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::records::claim::{Claim, FencingToken};
-use crate::records::lease::LONGEST;
+use crate::records::clock::LONGEST;
 use crate::records::lease_name::LeaseName;
 use crate::records::session_snapshot::SessionSnapshot;
 

@@ -13,6 +13,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::records::clock::LONGEST;
+
 /// The progress of the end.
 #[derive(Debug)]
 pub(super) struct Shutdown {
@@ -51,6 +53,7 @@ pub(super) enum Due {
 
 impl Shutdown {
     pub(super) fn new(drain_timeout: Duration, cancel_grace: Duration) -> Self {
+        let (drain_timeout, cancel_grace) = (drain_timeout.min(LONGEST), cancel_grace.min(LONGEST));
         Self { stage: Stage::Open, drain_timeout, cancel_grace }
     }
 
@@ -168,6 +171,17 @@ mod tests {
     fn an_open_session_has_no_deadline() {
         let open = check(&[(0, Deadline(None)), (500, Poll(1, Due::Nothing)), (500, Settled(false, false, false))]);
         assert!(open.is_open() && open.lets_calls_finish() && !open.is_over());
+    }
+
+    #[test]
+    fn a_time_without_an_end_is_a_year() {
+        let start = Instant::now();
+        let mut shutdown = Shutdown::new(Duration::MAX, Duration::MAX);
+        shutdown.drain(start);
+        assert_eq!(shutdown.poll(start + LONGEST, 0), Due::Cancel);
+        assert_eq!(shutdown.deadline(), Some(start + LONGEST * 3));
+        shutdown.flush(start, 0);
+        assert_eq!(shutdown.deadline(), Some(start + LONGEST));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use protomcp_types::{ErrorObject, SubscriptionFilter, TaskRequest};
 
 use crate::call::context::Context;
-use crate::call::kept_tasks::{NewTask, PendingTask, TaskCall};
+use crate::call::kept_tasks::{NewTask, PendingTask, TaskCall, granted_ttl};
 use crate::call::mrtr::task::StatelessTask;
 use crate::call::session_queue::SessionQueue;
 use crate::records::clock::now;
@@ -48,7 +48,7 @@ pub(super) fn reserve(
     options: TaskOptions,
 ) -> Option<PendingTask<NewCall>> {
     let mrtr = call.mrtr().filter(|_| !sessions.is_shut_down())?;
-    let options = TaskOptions { ttl: options.ttl.min(sessions.limits().tasks.max_ttl), ..options };
+    let options = TaskOptions { ttl: granted_ttl(options.ttl, &sessions.limits().tasks), ..options };
     // The bytes of the request are released when the call has ended.
     let known = call.extensions().without::<Reservation>();
     let new = NewTask { key: key(peer), owner: peer.owner.clone(), options, known };

@@ -20,7 +20,7 @@ use protomcp_types::{
 use crate::call::catch_unwind::catch_unwind;
 use crate::call::context::Context;
 use crate::call::current_call::within;
-use crate::call::kept_tasks::{NewTask, TaskCall};
+use crate::call::kept_tasks::{NewTask, TaskCall, granted_ttl};
 use crate::call::session_task::{EndedTask, SessionTask};
 use crate::records::cancel::Cancel;
 use crate::records::clock::now;
@@ -96,7 +96,7 @@ impl Tasks {
             return Err(ErrorObject::method_not_found(CallTool::NAME));
         }
         let limits = self.0.limits();
-        let ttl = wish.map_or(options.ttl, Duration::from_millis).min(limits.tasks.max_ttl);
+        let ttl = granted_ttl(wish.map_or(options.ttl, Duration::from_millis), &limits.tasks);
         let (now, session) = (now(), context.session());
         let new = NewTask {
             key: self.key(session),
