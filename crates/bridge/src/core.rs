@@ -3,7 +3,9 @@
 //! A closed set of inputs goes in, effects come out. The driver applies them in order, and decides nothing.
 //!
 //! ```text
-//!              change (graceful)        idle            not reloaded in place
+//!                                   idle, and it is not asked to reload
+//!                                ┌───────────────────────────────────────────────┐
+//!              change (graceful) │      idle            not reloaded in place      ▼
 //!   Settled ───────────────────▶ Draining ──▶ Asking ──────────────────────────▶ Starting
 //!      │  ▲                                     │ reloaded in place                │ │ started: publish, release,
 //!      │  └─────────────────────────────────────┘      (also: not idle in time)    │ │ retire the old one
@@ -229,7 +231,7 @@ impl Core {
             }
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
             // Until the release, calls may have been sent to it; another input follows when they have ended.
-            Input::Idle(generation) if facts.is_idle(generation) => self.idle(generation, fx),
+            Input::Idle(generation) if facts.is_idle(generation) => self.idle(now, generation, facts, fx),
             Input::Stuck(generation, tool) => self.stuck(now, generation, tool, fx),
             Input::Control { generation, session, command, reply } => {
                 let has_ended = |session| session != SessionId::STATELESS && !facts.is_open(session);
@@ -269,8 +271,8 @@ impl Core {
         }
     }
 
-    /// True if this process may change the list. A process that is about to be replaced because it did not reload may
-    /// not: its answer to the reload request ends with hiding its hidden tools once more.
+    /// True if this process may change the list. A process that is about to be replaced may not while calls wait for its
+    /// successor: if it was asked to reload, its answer ends with hiding its hidden tools once more.
     fn counts(&self, generation: Generation) -> bool {
         let replaced = matches!(self.step, Step::Starting(_) | Step::GivingUp(_)) && self.hold_until.is_some();
         self.current == Some(generation) && !replaced

@@ -6,6 +6,7 @@ use protomcp_server::Audience;
 
 use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;
+use crate::core::facts::Facts;
 use crate::core::handover::{HOLD_LIMIT, Handover};
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
@@ -91,12 +92,18 @@ impl Core {
         self.step == Step::GivingUp(generation)
     }
 
-    pub(super) fn idle(&mut self, generation: Generation, fx: &mut Vec<Effect>) {
+    pub(super) fn idle(&mut self, now: Instant, generation: Generation, facts: &impl Facts, fx: &mut Vec<Effect>) {
         if self.step == Step::Draining && self.current == Some(generation) {
-            self.step = Step::Asking;
             self.drain_until = None;
             self.change.name_calls_at = None;
-            fx.push(Effect::RequestReload(generation));
+            let sdk = facts.features(generation).unwrap_or_default();
+            if sdk.announced && !sdk.reloads_in_place {
+                // It would answer without reading all its files.
+                self.replace_held(now, fx);
+            } else {
+                self.step = Step::Asking;
+                fx.push(Effect::RequestReload(generation));
+            }
         } else if self.is_awaited(generation) {
             self.hand_over(Some(generation), fx);
         } else if self.retiring.stop(generation) {

@@ -71,13 +71,14 @@ async fn a_reload_in_place_keeps_a_process_with_the_same_list() {
         let id = host.request("tools/list", json!({})).await;
         host.answer(id).await;
         stage.reload().await;
-        let request = tool.request().await;
-        tool.send(&request.request_id, ReloadResponse { success: true, error: String::new() }).await;
-        tool.send("", ToolListResponse { tools: vec![Tool::definition("a")] }).await;
-        tool.send("", ReloadResponse { success: true, error: String::new() }).await;
         let mut serving = if kept {
+            let request = tool.request().await;
+            tool.send(&request.request_id, ReloadResponse { success: true, error: String::new() }).await;
+            tool.send("", ToolListResponse { tools: vec![Tool::definition("a")] }).await;
+            tool.send("", ReloadResponse { success: true, error: String::new() }).await;
             tool
         } else {
+            // It is not asked: it would answer without reading all its files.
             let mut next = stage.process().await;
             next.handshake(vec![Tool::definition("a")]).await;
             next

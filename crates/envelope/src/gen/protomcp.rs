@@ -264,7 +264,7 @@ pub struct Principal {
     pub scopes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Tells the tool process that its file was edited: register everything anew, answer with ReloadResponse and go through
-/// the handshake again.
+/// the handshake again. A process that has announced itself gets it only with the feature `reload-in-place`.
 #[cfg_attr(feature = "serde", derive(::serde::Serialize))]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReloadRequest {}

@@ -129,6 +129,18 @@ fn a_reload_sets_the_middleware_and_the_features() {
 }
 
 #[test]
+fn a_process_that_does_not_reload_in_place_is_not_asked() {
+    for (reloads_in_place, expected) in [(true, "ask 1"), (false, "start 2")] {
+        let mut rig = Rig::new(ReloadMode::Graceful);
+        rig.check(Input::Changed, "hold; await 1");
+        let features = SdkFeatures { announced: true, reloads_in_place, ..SdkFeatures::default() };
+        let facts = Observed { features, ..Observed::default() };
+        let effects = rig.core.handle(rig.now, Input::Idle(generation(1)), &facts);
+        assert_eq!(describe(&effects), expected);
+    }
+}
+
+#[test]
 fn a_refused_reload_is_not_a_silent_one() {
     for (error, expected) in [
         (ReloadError::Refused("syntax".into()), "report failed: the tool process reported an error: syntax; release 1"),
