@@ -22,6 +22,7 @@ A step is an object with one of these members:
   {"subscribe": address}
   {"read": address}   {"get": prompt, "with": arguments}   {"complete": [kind, name, argument, value]}
   {"until": [name...]}                     waits until the tool list is this one
+  {"file": path}                           waits until there is this file
   {"together": [step...]}                  these at the same time; what each of them gave
 
 The client answers sampling with "a model's answer to " and the last text, has one root, file:///work, visits pages, and
@@ -157,6 +158,11 @@ class Follower:
             while (names := await self.tools(step)) != step["until"]:
                 await asyncio.sleep(0.02)
         return names
+
+    async def file(self, step):
+        async with asyncio.timeout(PATIENCE):
+            while not os.path.exists(step["file"]):
+                await asyncio.sleep(0.02)
 
     async def together(self, step):
         return await asyncio.gather(*(self.step(each) for each in step["together"]))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +23,6 @@ from protomcp.completion import clear_completion_registry
 from protomcp.handover import clear_handover
 from protomcp.prompt import clear_prompt_registry
 from protomcp.resource import clear_resource_registry, clear_template_registry
-from protomcp.sidecar import stop_all_sidecars
 from protomcp.skills import clear_skills
 
 if runs := os.environ.get("FUZZ_RUNS"):
@@ -55,21 +52,3 @@ def registries() -> Iterator[None]:
     clear_handover()
     clear_skills()
     discovery.reset_config()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder of handlers that is loaded again."""
-    discovery.configure(handlers_dir=str(tmp_path), hot_reload=True)
-    yield tmp_path
-    for name in [each for each in sys.modules if each.startswith("_protomcp_handler_")]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def sidecars(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder with the numbers of the processes."""
-    home = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(home))
-    yield home / ".protomcp/sidecars"
-    stop_all_sidecars()

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,6 +57,14 @@ def user() -> Iterator[Patience]:
     patience = Patience()
     yield patience
     patience.end.set()
+
+
+@pytest.fixture
+def sidecars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder with the numbers of their processes."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    yield tmp_path / ".protomcp/sidecars"
+    stop_all_sidecars()
 
 
 @pytest.mark.parametrize("is_concurrent", [False, True])
@@ -408,10 +417,20 @@ def test_a_telemetry_sink_that_fails_is_named_once(capfd: pytest.CaptureFixture[
     assert said.endswith('    raise RuntimeError("no disk")\nRuntimeError: no disk\n')
 
 
-def test_a_folder_of_handlers_that_is_missing_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_handlers_that_is_missing_ends_the_start() -> None:
     configure(handlers_dir="no/such/folder")
-    discover_handlers()
-    assert "no/such/folder is not a folder" in capfd.readouterr().err
+    with pytest.raises(NotADirectoryError, match="no/such/folder is not a folder"):
+        discover_handlers()
+
+
+def test_a_sidecar_of_a_handler_starts_with_the_server(tmp_path: Path, sidecars: Path) -> None:
+    folder = tmp_path / "handlers"
+    folder.mkdir()
+    line = "sidecar('protomcp-test-early', ['sleep', '600'], start_on='server_start')(print)\n"
+    (folder / "early.py").write_text("from protomcp import sidecar\n" + line)
+    configure(handlers_dir=str(folder))
+    with Harness():
+        assert [each.name for each in sidecars.iterdir()] == ["protomcp-test-early.pid"]
 
 
 @pytest.mark.usefixtures("sidecars")
@@ -425,23 +444,6 @@ def test_a_sidecar_that_cannot_start_fails_the_call(capfd: pytest.CaptureFixture
         for _ in range(2):
             assert "'protomcp-test-missing' cannot be started" in tools.call(work).text
     assert "cannot be started" in capfd.readouterr().err
-
-
-@pytest.mark.usefixtures("sidecars")
-def test_the_end_may_meet_a_reload_that_stops_sidecars(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = sys.modules["protomcp.sidecar"]
-
-    class Stopped:
-        """While one is stopped, another thread takes the other."""
-
-        def poll(self) -> int:
-            module._running.pop("second", None)
-            return 0
-
-    about = {name: module.SidecarDef(name, ["no-such-program"]) for name in ("first", "second")}
-    monkeypatch.setattr(module, "_running", {name: (each, Stopped()) for name, each in about.items()})
-    stop_all_sidecars()
-    assert module._running == {}
 
 
 @pytest.mark.usefixtures("sidecars")
@@ -462,3 +464,38 @@ def test_an_async_call_waits_for_a_sidecar_alone(capfd: pytest.CaptureFixture[st
         assert not has_started.is_set()
         assert [each.result().text for each in calls] == ["done"] * 2
     assert "does not answer http://127.0.0.1:9/: waited 0.5 s" in capfd.readouterr().err
+
+
+def test_a_sidecar_is_started_once(sidecars: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One that is not healthy in time is not started next to itself while another one cannot start."""
+    command = ["sh", "-c", 'echo $$ >> "$HOME/started"; exec sleep 600']
+    sidecar("protomcp-test-slow", command, health_check="http://127.0.0.1:9/", health_timeout=0.5)(print)
+    sidecar("protomcp-test-missing", ["/no/such/program"])(print)
+    tool(name="work")(lambda: "done")
+    with Harness() as tools:
+        for _ in range(3):
+            assert "cannot be started" in tools.call("work").text
+    assert len((sidecars.parents[1] / "started").read_text().split()) == 1
+    assert capfd.readouterr().err.count("does not answer") == 1
+
+
+def test_a_sidecar_with_the_name_of_another_one_replaces_it(sidecars: Path) -> None:
+    for number in range(2):
+        # The first one has ended when the second one starts.
+        command = ["sh", "-c", f'echo $$ >> "$HOME/started"; exec sleep {600 * number}']
+        sidecar("protomcp-test-twice", command, health_check="http://127.0.0.1:9/", health_timeout=0.5)(print)
+    tool(name="work")(lambda: "done")
+    with Harness() as tools:
+        assert tools.call("work").text == "done"
+        started = (sidecars.parents[1] / "started").read_text().split()
+        assert len(started) == 2 and (sidecars / "protomcp-test-twice.pid").read_text() == started[1]
+
+
+def test_a_sidecar_that_is_registered_during_a_call_starts_before_the_next(sidecars: Path) -> None:
+    sidecar("protomcp-test-first", ["sleep", "600"])(print)
+    tool(name="late")(lambda: sidecar("protomcp-test-late", ["sleep", "600"])(str)("registered"))
+    tool(name="names")(lambda: sorted(each.name for each in sidecars.iterdir()))
+    with Harness() as tools:
+        assert "late" not in tools.call("names").text
+        tools.call("late")
+        assert "protomcp-test-late.pid" in tools.call("names").text

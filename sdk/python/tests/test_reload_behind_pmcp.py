@@ -1,4 +1,4 @@
-"""A folder of handlers that is loaded again, as the client of `pmcp dev` sees it."""
+"""A folder of handlers that changes, as the client of `pmcp dev` sees it: each version has a process."""
 
 from __future__ import annotations
 
@@ -11,136 +11,69 @@ from bridge import begin_visit
 
 MAIN = """
 from pathlib import Path
-from typing import Any
-from protomcp import ToolResult, configure, run, tool
+from protomcp import configure, run, tool
 
 configure(handlers_dir="handlers", hot_reload=True)
 
 @tool
-def save(shown: list[str], hidden: list[str] = []) -> str:
-    tools = [f"@tool(hidden={each in hidden})\\ndef {each}() -> str: return 'new'\\n" for each in [*shown, *hidden]]
-    (Path(__file__).parent / "handlers/new.py").write_text("from protomcp import tool\\n" + "".join(tools))
+def save(texts: dict[str, str]) -> str:
+    for name, text in texts.items():
+        (Path(__file__).parent / name).write_text(text)
     return "saved"
 
-@tool(hidden=True)
-def secret() -> str:
-    return "secret"
-
-@tool
-def login() -> ToolResult:
-    return ToolResult("hello", enable_tools=["secret"])
-
+{more}
 if __name__ == "__main__":
     run()
 """
-
-FLOW = """
-from protomcp import step, workflow
-
-@workflow("flow", allow_during=["save"])
-class Flow:
-    @step(initial=True, next=["end"])
-    def begin(self) -> str:
-        return "begun"
-
-    @step(terminal=True)
-    def end(self) -> str:
-        return "over"
-"""
+HANDLER = "from lib import {name}\nfrom protomcp import tool\n\n@tool\ndef {tool}() -> str:\n    return {name}()\n"
+LIB = "def {name}() -> str:\n    return {name!r}\n"
+LOADED = "from pathlib import Path\nPath({marker!r}).touch()\n"
+"""A marker shows that the file is being loaded. It is not in the folder of the tool file, which is watched."""
+MORE = '@tool\ndef more() -> str:\n    return "more"\n'
 
 
-@pytest.mark.parametrize("name", ["end", "cancel"])
-def test_a_reload_hides_no_tool_that_a_session_sees(name: str, tmp_path: Path) -> None:
-    """A step of a lost run is there to be refused, which shows the tools again; a tool that was shown stays."""
-    (tmp_path / "handlers").mkdir()
-    (tmp_path / "handlers/flow.py").write_text(FLOW)
-    (tmp_path / "main.py").write_text(MAIN)
+def write(folder: Path) -> Path:
+    (folder / "handlers").mkdir()
+    (folder / "handlers/a.py").write_text(HANDLER.format(name="old", tool="use"))
+    (folder / "lib.py").write_text(LIB.format(name="old"))
+    file = folder / "main.py"
+    file.write_text(MAIN.format(more=""))
+    return file
+
+
+@pytest.fixture
+def marker(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("markers") / "loaded")
+
+
+def test_a_save_reads_all_files_again(tmp_path: Path, marker: str) -> None:
+    """A handler, a module that it imports, and the tool file itself."""
+    handlers = {f"handlers/{each}.py": HANDLER.format(name="new", tool=each) for each in ("a", "b")}
+    texts = handlers | {"lib.py": LIB.format(name="new"), "main.py": MAIN.format(more=MORE)}
     steps: list[dict[str, Any]] = [
-        {"call": "login"},
-        {"call": "flow.begin"},
-        {"call": "save", "with": {"shown": ["new"]}},
-        {"until": ["flow.cancel", "flow.end", "new", "save"]},
-        {"call": f"flow.{name}"},
-        {"until": ["flow.begin", "login", "new", "save", "secret"]},
-        {"call": "save", "with": {"shown": ["newer"]}},
-        {"until": ["flow.begin", "login", "newer", "save", "secret"]},
+        {"call": "use"},
+        {"call": "save", "with": {"texts": texts}},
+        {"until": ["a", "b", "more", "save"]},
+        {"call": "a"},
+        # A version that cannot be loaded changes nothing.
+        {"call": "save", "with": {"texts": {"handlers/b.py": LOADED.format(marker=marker) + "import nothing"}}},
+        {"file": marker},
+        {"call": "b"},
+        {"call": "save", "with": {"texts": {"handlers/b.py": HANDLER.format(name="new", tool="mended")}}},
+        {"until": ["a", "mended", "more", "save"]},
     ]
-    given = begin_visit(tmp_path / "main.py", steps, tmp_path, command="dev").result().given
-    way = "continue" if name == "end" else name
-    assert given[4]["content"][0]["text"] == f"No active workflow 'flow' to {way}"
+    given = begin_visit(write(tmp_path), steps, tmp_path, command="dev").result().given
+    texts_of = [given[each]["content"][0]["text"] for each in (0, 3, 6)]
+    assert texts_of == ["old", "new", "new"]
 
 
-OWN = """
-from protomcp import step, workflow
-
-@workflow("own", allow_during=["*"])
-class Own:
-    @step(initial=True, next=["mid"])
-    def begin(self) -> str:
-        return "begun"
-
-    @step(next=["end"])
-    def mid(self) -> str:
-        return "in between"
-
-    @step(terminal=True)
-    def end(self) -> str:
-        return "over"
-"""
-
-
-def test_a_run_knows_what_a_reload_hides_and_adds(tmp_path: Path) -> None:
-    (tmp_path / "handlers").mkdir()
-    (tmp_path / "main.py").write_text(OWN + MAIN)
+def test_a_handler_that_hangs_while_it_is_loaded_holds_up_no_call(tmp_path: Path, marker: str) -> None:
     steps: list[dict[str, Any]] = [
-        {"call": "save", "with": {"shown": ["admin"]}},
-        {"until": ["admin", "login", "own.begin", "save"]},
-        {"call": "own.begin"},
-        {"call": "save", "with": {"shown": ["new"], "hidden": ["admin"]}},
-        {"until": ["login", "new", "own.cancel", "own.mid", "save"]},
-        {"call": "own.mid"},
-        {"until": ["login", "new", "own.cancel", "own.end", "save"]},
-        {"call": "save", "with": {"shown": ["newer", "admin"]}},
-        {"until": ["admin", "login", "newer", "own.cancel", "own.end", "save"]},
-        {"call": "own.end"},
-        {"until": ["admin", "login", "newer", "save"]},
+        {"call": "save", "with": {"texts": {"handlers/b.py": LOADED.format(marker=marker) + "while True: pass"}}},
+        {"file": marker},
+        {"call": "use"},
+        {"call": "save", "with": {"texts": {"handlers/b.py": HANDLER.format(name="old", tool="mended")}}},
+        {"until": ["mended", "save", "use"]},
     ]
-    begin_visit(tmp_path / "main.py", steps, tmp_path, command="dev").result()
-
-
-GROWING = """
-from pathlib import Path
-from protomcp import ToolResult, run, tool
-
-@tool
-def grow(name: str, hidden: bool = False) -> str:
-    tool(name=name, hidden=hidden)(lambda: "grown")
-    with Path(__file__).open("a") as file:
-        file.write("# saved\\n")
-    return "saved"
-
-@tool(hidden=True)
-def secret() -> str:
-    return "secret"
-
-@tool
-def login() -> ToolResult:
-    return ToolResult("hello", enable_tools=["secret"])
-
-if __name__ == "__main__":
-    run()
-"""
-
-
-def test_a_reload_for_tools_of_a_handler_hides_the_new_ones(tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text(GROWING)
-    steps: list[dict[str, Any]] = [
-        {"call": "login"},
-        {"until": ["grow", "login", "secret"]},
-        {"call": "grow", "with": {"name": "hid", "hidden": True}},
-        {"call": "grow", "with": {"name": "new"}},
-        {"until": ["grow", "login", "new", "secret"]},
-        {"call": "hid"},
-    ]
-    given = begin_visit(tmp_path / "main.py", steps, tmp_path, command="dev").result().given
-    assert "unknown tool" in str(given[-1]).lower(), given[-1]
+    given = begin_visit(write(tmp_path), steps, tmp_path, command="dev").result().given
+    assert given[2]["content"][0]["text"] == "old"

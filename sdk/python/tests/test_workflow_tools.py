@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -169,3 +170,25 @@ def test_the_changes_of_a_session_that_is_in_use_are_kept(monkeypatch: pytest.Mo
         runs.note("new", {"plain": False})
         assert list(runs._changes) == ["", "test", "other", "new"]
         assert "secret" in tools.call("one.end").enable_tools
+
+
+def test_the_end_of_a_step_whose_run_is_forgotten_leaves_the_new_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_SESSIONS", 1)
+    entered, go = threading.Event(), threading.Event()
+
+    def begin(self: Any, slowly: bool = False) -> str:
+        if slowly:
+            entered.set()
+            assert go.wait(30)
+        return "begun"
+
+    declare(False, begin, lambda self: "over")
+    with Harness(session="a") as slow, Harness(session="a") as tools, Harness(session="b") as other:
+        beginning = slow.start("flow.begin", slowly=True)
+        assert entered.wait(30)
+        # Its run gives way to this one.
+        other.call("flow.begin")
+        tools.call("flow.begin")
+        go.set()
+        beginning.result()
+        assert tools.call("flow.end").text == "over"

@@ -10,7 +10,6 @@ import asyncio
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from ._main_thread import PATIENCE, MainThread
@@ -104,10 +103,7 @@ class EventLoop(MainThread):
     def _take_frames(self) -> None:
         self._is_taking = True
         try:
-            while self._is_reader:
-                frame = self._kept.popleft() if self._kept else self._frames.next()
-                if frame is None:
-                    break
+            while self._is_reader and (frame := self._frames.next()) is not None:
                 self._take(frame)
         except BaseException:
             # The frames behind it do not wait for more bytes.
@@ -136,20 +132,11 @@ class EventLoop(MainThread):
         finally:
             work.context._bind_cancel(None)
 
-    def load(self, call: Callable[[], None]) -> None:
-        if threading.get_ident() == self._thread:
-            self._without_loop(super().load, call)
-        else:
-            super().load(call)
-
     def _run_one(self, work: Work) -> None:
-        self._without_loop(super()._run_one, work)
-
-    def _without_loop(self, function: Callable[[Any], None], argument: Any) -> None:
-        """Plain handlers and files do not see this loop: `asyncio.run` does not begin where one runs."""
+        """A plain handler does not see this loop: `asyncio.run` does not begin where one runs."""
         asyncio._set_running_loop(None)
         try:
-            function(argument)
+            super()._run_one(work)
         finally:
             asyncio._set_running_loop(self._loop)
             # `asyncio.run` leaves none behind, and the next handler may ask for it.

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
         def sendall(self, data: bytes, /) -> None: ...
 
 
-ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
-"""The kinds of answers to requests of this process."""
-
 THRESHOLD = 65536
 """Bytes of a `result_json` above which it is sent apart, without PROTOMCP_CHUNK_THRESHOLD."""
 
@@ -44,7 +41,7 @@ class Link:
         self._waiting: dict[str, Deliver] = {}
         self._lock = threading.Lock()
         self._last = 0
-        self.has_ended = False
+        self._has_ended = False
         # Answers of the thread that reads, which go out together.
         self._held: list[bytes] = []
         self._held_size = 0
@@ -143,9 +140,9 @@ class Link:
                 self._last += 1
                 envelope.request_id = f"py-{self._last}"
                 ids.append(envelope.request_id)
-                if not self.has_ended:
+                if not self._has_ended:
                     self._waiting[envelope.request_id] = deliver
-            has_ended = self.has_ended
+            has_ended = self._has_ended
         if has_ended:
             for deliver in delivers:
                 deliver(None)
@@ -169,7 +166,7 @@ class Link:
     def end(self) -> None:
         """Tells all who wait that there is no answer."""
         with self._lock:
-            self.has_ended = True
+            self._has_ended = True
             waiting, self._waiting = self._waiting, {}
         for deliver in waiting.values():
             deliver(None)

@@ -3,8 +3,6 @@
 While a handler runs for more than 2 ms, or waits for an answer, a second thread reads in its place: it answers lists,
 cancellations and pings, and keeps further calls for the main thread, which reads again as soon as none is left. So
 calls of fast handlers cost no change of threads, and slow ones hold up nothing but each other.
-
-The thread that reads loads files in a reload: requests find nothing half loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from _socket import MSG_DONTWAIT
 from collections import deque
 
 from ._frames import Frame, FrameReader, Rejected
-from ._link import ANSWERS
 from ._pool import Pool
 from ._typing import TYPE_CHECKING
 from ._wire import Envelope
@@ -70,9 +67,6 @@ class MainThread:
         self._is_parked = False
         self._bell = threading.Event()
         self._poke: tuple[int, int] | None = None
-        # The thread that loads files, and the frames that have come while it waited for an answer.
-        self._loader = 0
-        self._kept: deque[Frame] = deque()
 
     def run(self) -> None:
         """Reads until the bridge closes the connection, and until the last plain handler has ended."""
@@ -81,7 +75,7 @@ class MainThread:
                 if not self._is_reader:
                     self._drain()
                     continue
-                frame = self._kept.popleft() if self._kept else self._frames.next()
+                frame = self._frames.next()
                 if frame is None:
                     self.on_idle()
                     self._read(0)
@@ -122,8 +116,6 @@ class MainThread:
 
     def wait(self, done: threading.Event, timeout: float | None) -> bool:
         """Waits for an answer of the bridge. On the main thread the second one reads it."""
-        if threading.get_ident() == self._loader:
-            return self._read_answer(done, timeout)
         if threading.get_ident() != self._thread:
             return done.wait(timeout)
         self.on_idle()
@@ -140,15 +132,6 @@ class MainThread:
                 with self._switch:
                     self._since = 0.0
                 self.resume()
-
-    def load(self, call: Callable[[], None]) -> None:
-        """Calls a function that loads files, in the thread that reads. Requests wait for its end."""
-        self.on_idle()
-        self._loader = threading.get_ident()
-        try:
-            call()
-        finally:
-            self._loader = 0
 
     def on_hold(self) -> None:
         """An answer of the main thread waits for `on_idle`, which follows the frames that have been read."""
@@ -196,24 +179,6 @@ class MainThread:
             self._frames.feed(data)
         if not data or self._frames.lost:
             self.end()
-
-    def _read_answer(self, done: threading.Event, timeout: float | None) -> bool:
-        """Waits for an answer while files are loaded: there is no other thread that reads it."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        poller = select.poll()
-        poller.register(self._stream, select.POLLIN)
-        while not done.is_set() and not self._has_ended:
-            frame = self._frames.next()
-            if frame is None:
-                left = None if deadline is None else max(deadline - time.monotonic(), 0.0) * 1000
-                if not poller.poll(left):
-                    break
-                self._read(MSG_DONTWAIT)
-            elif isinstance(frame, Envelope) and frame.kind in ANSWERS:
-                self.receive(frame)
-            else:
-                self._kept.append(frame)
-        return done.is_set()
 
     def _run(self, work: Work) -> None:
         """Runs one handler on the main thread. If it was slow, runs what came since, and reads again."""
@@ -318,7 +283,7 @@ class MainThread:
             with self._reading:
                 if self._is_reader or self._has_ended:
                     break
-                frame = self._kept.popleft() if self._kept else self._frames.next()
+                frame = self._frames.next()
                 if frame is not None:
                     self._take(frame)
                     continue

@@ -10,13 +10,12 @@ import time
 from . import _catalog, _registry
 from ._catalog import Tools
 from ._frames import Rejected
-from ._link import ANSWERS, Link
-from ._output import failed, refused, report, text_of_error, without_text
+from ._link import Link
+from ._output import failed, refused, report, text_of_error
 from ._typing import TYPE_CHECKING
 from ._version import __version__
 from ._wire import (
     DisableToolsRequest,
-    EnableToolsRequest,
     Envelope,
     HandOverResponse,
     MiddlewareInterceptResponse,
@@ -29,7 +28,7 @@ from ._wire import (
 )
 from ._wire import ToolError as WireError
 from ._work import Answer, ToolCall, Work
-from .context import BaseContext, ToolContext, current
+from .context import BaseContext, ToolContext
 from .discovery import all_overlap
 from .errors import ToolError
 
@@ -46,6 +45,9 @@ MAX_CALLS = 64
 """The calls that the bridge may send concurrently."""
 
 
+_ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
+
+
 def _is_lent() -> bool:
     """True for the copy that `pmcp` keeps: next to its folder is the package that yields to others."""
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -53,28 +55,22 @@ def _is_lent() -> bool:
 
 
 class Process:
-    """Receives envelopes, and gives those that need a handler to `submit`. `load` calls a function that loads files."""
+    """Receives envelopes, and gives those that need a handler to `submit`."""
 
     def __init__(
-        self,
-        link: Link,
-        submit: Callable[[Work], None],
-        wait: Callable[[threading.Event, float | None], bool],
-        load: Callable[[Callable[[], None]], None],
+        self, link: Link, submit: Callable[[Work], None], wait: Callable[[threading.Event, float | None], bool]
     ) -> None:
         self.tools = Tools()
         self._link = link
         self._submit = submit
         self._wait = wait
-        self._load = load
         self._tasks: Tasks | None = None
         self._running: dict[str, BaseContext] = {}
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
         self._reload_id = ""
-        # The tools of the last list, and whether they are hidden; the ones to show and to hide after it.
-        self._listed: dict[str, bool] = {}
-        self._changes: dict[str, bool] = {}
+        # The tools that were hidden in the last list.
+        self._hidden: set[str] = set()
         self._awaits_skills = False
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
@@ -96,7 +92,7 @@ class Process:
             "middleware_intercept": self._intercept,
             "hand_over": self._hand_over,
             "take_over": self._take_over,
-            **dict.fromkeys(ANSWERS, link.deliver),
+            **dict.fromkeys(_ANSWERS, link.deliver),
         }
 
     def introduce(self) -> None:
@@ -157,17 +153,8 @@ class Process:
 
     def _list_tools(self, envelope: Envelope) -> None:
         self._send("tool_list", self.tools.list(), envelope)
-        self._listed = {}
-        self._compare()
+        self._hidden.clear()
         self._register("")
-
-    def _compare(self) -> dict[str, bool]:
-        """The tools that are new or no longer hidden since the last list, and those that are hidden now."""
-        before, self._listed = self._listed, {each.name: each.hidden for each in self.tools.all()}
-        found = {each: not hidden for each, hidden in self._listed.items() if before.get(each) != hidden}
-        # The lists of the bridge survive: it shows a new tool by itself, and a session may have shown a hidden one.
-        self._changes = {each: is_shown for each, is_shown in found.items() if not is_shown or each in before}
-        return found
 
     def _register(self, reload_id: str) -> None:
         self._reload_id = reload_id
@@ -188,41 +175,20 @@ class Process:
             self._link.send(Envelope("register_middleware", RegisterMiddlewareRequest(first.name, first.priority)))
             return
         self._link.send(Envelope("reload_response", ReloadResponse(True), self._reload_id))
-        if hidden := [each for each, is_shown in self._changes.items() if not is_shown]:
-            self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
-        if shown := [each for each, is_shown in self._changes.items() if is_shown]:
-            self._link.send(Envelope("enable_tools", EnableToolsRequest(shown)))
+        # The lists of the bridge survive a reload, and a session may have shown a hidden tool.
+        hidden = [each.name for each in self.tools.all() if each.hidden]
+        if names := [each for each in hidden if each not in self._hidden]:
+            self._link.send(Envelope("disable_tools", DisableToolsRequest(names)))
+        self._hidden = set(hidden)
 
     def _reload(self, envelope: Envelope) -> None:
-        """Loads the files again, and answers. If that fails, all is as before."""
-        from . import _reload
-        from .discovery import get_config, load_handlers
-
-        is_hot = bool(get_config().get("hot_reload"))
-        before = _reload.Registered()
-        # The event loop may call this in the context of a call that has waited.
-        token = current.set(None)
+        """Lists the tools that are registered now. Only a new process reads the files again."""
         try:
-            if is_hot:
-                self._load(load_handlers)
             _catalog.check(self.tools)
             found = self.tools.list()
-        except BaseException as error:
-            # Also for a file that calls `exit`.
-            before.restore()
-            try:
-                message = f"{type(error).__name__}: {error}"
-            except BaseException:
-                message = str(without_text(error))
-            self._send("reload_response", ReloadResponse(False, message), envelope)
-            if isinstance(error, KeyboardInterrupt):
-                raise
+        except Exception as error:
+            self._send("reload_response", ReloadResponse(False, text_of_error(error)), envelope)
             return
-        finally:
-            current.reset(token)
-        if is_hot and (sidecar := sys.modules.get(f"{__package__}.sidecar")):
-            sidecar.follow_reload(lambda: self._link.has_ended)
-        _reload.update_runs(self._compare())
         self._link.send(Envelope("tool_list", found))
         self._register(envelope.request_id)
 

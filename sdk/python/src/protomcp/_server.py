@@ -15,7 +15,6 @@ from ._work import Work
 
 if TYPE_CHECKING:
     import _socket
-    from collections.abc import Callable
     from typing import Any
 
 _MANY = 8
@@ -36,7 +35,7 @@ class Server:
         if len(_registry.sidecars) > count:
             _start_sidecars()
         self.link = Link(stream)
-        self.process = Process(self.link, self._submit, self._wait, self._load)
+        self.process = Process(self.link, self._submit, self._wait)
         _catalog.check(self.process.tools)
         main = _loop_class() if _needs_loop(self.process) else MainThread
         self.main: MainThread = main(stream, self.process.receive, discovery.concurrency())
@@ -76,9 +75,6 @@ class Server:
 
     def _wait(self, done: threading.Event, timeout: float | None) -> bool:
         return self.main.wait(done, timeout)
-
-    def _load(self, call: Callable[[], None]) -> None:
-        self.main.load(call)
 
     def _queued(self, running: Work, waiting: int) -> None:
         """Says once how calls can overlap, when many wait for one handler."""

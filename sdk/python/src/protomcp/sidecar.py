@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _registry
-from ._output import report
 from ._registry import check_text
 from .errors import ToolError
 
@@ -20,12 +19,8 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _sidecar_registry = _registry.sidecars
-_running: dict[str, tuple[SidecarDef, subprocess.Popen[bytes]]] = {}
-_followed: list[SidecarDef] = []
-"""The sidecars of the last reload."""
+_running_processes: dict[str, subprocess.Popen[bytes]] = {}
 _starting = threading.Lock()
-_changing = threading.Lock()
-"""Held while programs are started and stopped, but not during health checks of new ones."""
 
 
 class SidecarDef:
@@ -50,8 +45,8 @@ class SidecarDef:
         self.health_timeout = health_timeout
         self.health_interval = health_interval
         self.shutdown_timeout = shutdown_timeout
-        # True if a call has started it.
-        self._is_called = False
+        # True if it was started once. It is not started again if it ends.
+        self._was_started = False
 
     @property
     def pid_file_path(self) -> str:
@@ -75,6 +70,8 @@ def sidecar(
     check_text("sidecar", "a name", name)
 
     def decorator(func: _F) -> _F:
+        if not _sidecar_registry:
+            atexit.register(stop_all_sidecars)
         _sidecar_registry.append(
             SidecarDef(name, command, health_check, start_on, restart_on_version_mismatch, health_timeout)
         )
@@ -92,60 +89,23 @@ def clear_sidecar_registry() -> None:
 
 
 def is_waiting() -> bool:
-    """True if there are sidecars that no call has started yet."""
-    return any(each.start_on == "first_tool_call" and not each._is_called for each in _sidecar_registry)
+    """True if there are sidecars that a call has to start."""
+    return any(each.start_on == "first_tool_call" and not each._was_started for each in _sidecar_registry)
 
 
 def start_sidecars(trigger: str) -> None:
-    """Starts the sidecars of this trigger that do not run. A second caller waits until they run."""
+    """Starts the sidecars of this trigger that were not started. A second caller waits until they run."""
     with _starting:
         for each in list(_sidecar_registry):
-            if each.start_on == trigger and not each._is_called:
+            if each.start_on == trigger and not each._was_started:
                 _start(each)
-                each._is_called = trigger == "first_tool_call"
-
-
-def follow_reload(has_ended: Callable[[], bool]) -> None:
-    """Stops the sidecars that are gone or have another command, and starts the ones of the server: in a thread.
-
-    A call starts the others. If one cannot be stopped or started, the log has the reason. No more are started after
-    the end of the connection, or another reload.
-    """
-    global _followed
-    _followed = registered = list(_sidecar_registry)
-
-    def is_due() -> bool:
-        return _followed is registered and not has_ended()
-
-    if registered or _running:
-        threading.Thread(target=_follow, args=(registered, is_due), name="protomcp-sidecars").start()
-
-
-def _follow(registered: list[SidecarDef], is_due: Callable[[], bool]) -> None:
-    commands = [(each.name, each.command) for each in registered]
-    with _changing:
-        for name, (each, _) in list(_running.items()):
-            if is_due() and (name, each.command) not in commands:
-                _attempt(_stop, name)
-    for each in registered:
-        if each.start_on == "server_start":
-            _attempt(_start, each, is_due)
-
-
-def _attempt(call: Callable[..., None], *arguments: Any) -> None:
-    try:
-        call(*arguments)
-    except Exception as error:
-        report(error, "a sidecar")
+                each._was_started = True
 
 
 def stop_all_sidecars() -> None:
     """Stops all that run: with SIGTERM, and with SIGKILL after the `shutdown_timeout`."""
-    for name in list(_running):
-        _stop(name)
-
-
-atexit.register(stop_all_sidecars)
+    for each in _sidecar_registry:
+        _stop(each)
 
 
 def _is_healthy(each: SidecarDef) -> bool:
@@ -160,33 +120,14 @@ def _is_healthy(each: SidecarDef) -> bool:
         return False
 
 
-def _start(each: SidecarDef, is_due: Callable[[], bool] = lambda: True) -> None:
-    with _changing:
-        process = _launch(each) if is_due() else None
-    if process is None:
-        return
-    deadline = time.monotonic() + each.health_timeout
-    pause = 0.02
-    while each.health_check and time.monotonic() < deadline and process.poll() is None and is_due():
-        if _is_healthy(each):
-            return
-        time.sleep(pause)
-        pause = min(pause * 2, each.health_interval)
-    if each.health_check and is_due():
-        status = process.poll()
-        ended = f"it has ended with status {status}" if status is not None else f"waited {each.health_timeout:g} s"
-        _say(f"the sidecar {each.name!r} does not answer {each.health_check}: {ended}")
-
-
-def _launch(each: SidecarDef) -> subprocess.Popen[bytes] | None:
-    """Starts the program; None if it runs."""
+def _start(each: SidecarDef) -> None:
     import subprocess
 
-    running = _running.get(each.name)
+    running = _running_processes.get(each.name)
     if running is not None:
-        if running[0].command == each.command and running[1].poll() is None and _is_healthy(each):
-            return None
-        _stop(each.name)
+        if running.poll() is None and _is_healthy(each):
+            return
+        _stop(each)
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
     # A separate session: signals for the tools are not for the sidecar.
     try:
@@ -195,10 +136,20 @@ def _launch(each: SidecarDef) -> subprocess.Popen[bytes] | None:
         )
     except OSError as error:
         raise ToolError(_say(f"the sidecar {each.name!r} cannot be started: {error}")) from error
-    _running[each.name] = each, process
+    _running_processes[each.name] = process
     with open(each.pid_file_path, "w") as file:
         file.write(str(process.pid))
-    return process
+    deadline = time.monotonic() + each.health_timeout
+    pause = 0.02
+    while each.health_check and time.monotonic() < deadline and process.poll() is None:
+        if _is_healthy(each):
+            return
+        time.sleep(pause)
+        pause = min(pause * 2, each.health_interval)
+    if each.health_check:
+        status = process.poll()
+        ended = f"it has ended with status {status}" if status is not None else f"waited {each.health_timeout:g} s"
+        _say(f"the sidecar {each.name!r} does not answer {each.health_check}: {ended}")
 
 
 def _say(text: str) -> str:
@@ -207,15 +158,11 @@ def _say(text: str) -> str:
     return text
 
 
-def _stop(name: str) -> None:
+def _stop(each: SidecarDef) -> None:
     import subprocess
 
-    found = _running.pop(name, None)
-    if found is None:
-        # Another thread stops it: the end of the process meets a reload.
-        return
-    each, process = found
-    if process.poll() is None:
+    process = _running_processes.pop(each.name, None)
+    if process is not None and process.poll() is None:
         process.terminate()
         try:
             process.wait(timeout=each.shutdown_timeout)

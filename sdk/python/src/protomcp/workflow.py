@@ -533,7 +533,7 @@ def _refuse(text: str) -> ToolResult:
 
 
 def _refuse_lost(made: WorkflowDef, ctx: Any, way: str) -> ToolResult:
-    """Refuses a step whose run is not there. If a reload or a limit has ended it, the tools are still limited."""
+    """Refuses a step whose run is not there. If a limit has ended it, the tools are still limited."""
     text = f"No active workflow '{made.name}' to {way}"
     session = _session(ctx)
     last = _active[session][-1] if session in _active else None
@@ -628,22 +628,9 @@ def _note_result(session: str, result: Any) -> None:
         note(session, dict.fromkeys(shown, True) | dict.fromkeys(hidden, False))
 
 
-def keep_runs(instances: set[int]) -> None:
-    """Forgets the other runs; their instances have other ids."""
-    with _lock:
-        for states in [list(_handles.values()), *map(list, _active.values())]:
-            for each in states:
-                if id(each.instance) not in instances:
-                    _forget(each)
-
-
 def _drop(state: WorkflowState) -> None:
     """Forgets a run. A step of it that still runs does not bring it back."""
     state.has_ended = True
-    _forget(state)
-
-
-def _forget(state: WorkflowState) -> None:
     with _lock:
         _handles.pop(state.handle, None)
         running = _active.get(state.session, [])
