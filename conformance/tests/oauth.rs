@@ -167,6 +167,40 @@ fn a_tool_process_sees_the_bearer_of_a_conversation_over_tcp() {
 }
 
 #[test]
+fn a_scope_holds_for_every_spelling_of_its_tool() {
+    let mut issuer = Issuer::start();
+    let url = issuer.url().to_owned();
+    let header = format!("Authorization: Bearer {}", issuer.token(&json!({"alg": "ES256", "aud": "api://tools"})));
+    let flags = ["--port", "0", "--oauth-issuer", &url, "--oauth-audience", "api://tools"];
+    let scopes = ["--oauth-tool-scope", "Add=deploy", "--oauth-tool-scope", "ehco=deploy"];
+    for transport in ["http", "tcp"] {
+        let sandbox = Sandbox::new();
+        sandbox.copy("py/basics.py");
+        let host = [&["run", "basics.py", "--transport", transport], &flags[..], &scopes].concat();
+        let host = sandbox.pmcp(&host).start();
+        let log = host.stderr_with("serving basics.py over");
+        let address = log.split_once("listening on ").and_then(|(_, rest)| rest.split_whitespace().next());
+        let address = address.expect("it says where it listens");
+        for tool in ["add", "Add", " add "] {
+            let call = ["call", address, tool, "a=1", "b=2", "--header", &header];
+            let output = sandbox.pmcp(&call).command().output().expect("pmcp starts");
+            let why = String::from_utf8_lossy(&output.stderr);
+            // In proto-mcp a tool is found by its own name alone, before its scopes are.
+            let expected = if transport == "tcp" && tool != "add" { "unknown tool" } else { "scope" };
+            assert!(!output.status.success() && why.contains(expected), "{transport} {tool:?}: {output:?}");
+        }
+        for _ in 0..2 {
+            let output = sandbox.pmcp(&["list", address, "--header", &header]).command().output();
+            assert!(output.expect("pmcp starts").status.success());
+        }
+        let log = host.stderr_with("there is no such tool");
+        let warnings: Vec<_> = log.lines().filter(|line| line.contains("there is no such tool")).collect();
+        assert_eq!(warnings.len(), 1, "{transport}: {warnings:?}");
+        assert!(warnings[0].contains("--oauth-tool-scope names \"ehco\""), "{transport}: {warnings:?}");
+    }
+}
+
+#[test]
 fn the_server_says_where_tokens_come_from() {
     let issuer = Issuer::start();
     let flags = ["--public-url", "https://tools.example.com/mcp", "--oauth-scope", "use"];

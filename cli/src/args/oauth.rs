@@ -9,6 +9,7 @@ use protomcp_auth::{
     ClientCredentials, HttpClient, Introspection, JwtVerifier, KeySet, KeySource, ResourceServer, Scopes, TokenPolicy,
     Url,
 };
+use protomcp_server::layer::tool_names::{Spelling, ToolNamesLayer, folded};
 
 use crate::exit::Failure;
 
@@ -57,7 +58,10 @@ pub(crate) struct OAuthOptions {
     check: Check,
     audiences: Vec<String>,
     scopes: Scopes,
+    /// By the folded name of the tool: no spelling of it gets around its scope.
     tool_scopes: HashMap<String, Scopes>,
+    /// The names of the tools, as they were given.
+    tools: ToolNamesLayer,
 }
 
 /// The way to validate a token.
@@ -82,6 +86,7 @@ impl OAuthFlags {
         let issuer = url("--oauth-issuer", issuer)?;
         let check = self.check(&issuer, env)?;
         let (mut scopes, mut tool_scopes) = (Scopes::default(), HashMap::<String, Scopes>::new());
+        let mut tools = Vec::new();
         for text in &self.oauth_scope {
             scopes.add(&scope("--oauth-scope", text, text)?);
         }
@@ -91,9 +96,11 @@ impl OAuthFlags {
                 let why = "expected TOOL=SCOPE, such as deploy=tools:deploy";
                 return Err(Failure::usage(format!("invalid --oauth-tool-scope \"{text}\": {why}")));
             };
-            tool_scopes.entry(tool.to_owned()).or_default().add(&scope("--oauth-tool-scope", text, words)?);
+            tool_scopes.entry(folded(tool)).or_default().add(&scope("--oauth-tool-scope", text, words)?);
+            tools.push(tool);
         }
-        Ok(Some(OAuthOptions { issuer, check, audiences: self.oauth_audience, scopes, tool_scopes }))
+        let tools = ToolNamesLayer::new("--oauth-tool-scope", tools, Spelling::Any);
+        Ok(Some(OAuthOptions { issuer, check, audiences: self.oauth_audience, scopes, tool_scopes, tools }))
     }
 
     /// True if there is an issuer of tokens.
@@ -162,12 +169,14 @@ impl OAuthFlags {
 pub(crate) struct Protection {
     pub(crate) server: ResourceServer,
     pub(crate) introspection: Option<Arc<Introspection>>,
+    /// Warns of tools with scopes that the server does not have.
+    pub(crate) tools: ToolNamesLayer,
 }
 
 impl OAuthOptions {
     /// The resource server at this URL. Keys are fetched in the background, so that errors are logged early.
     pub(crate) fn protection(self, resource: &str) -> Result<Protection, Failure> {
-        let Self { issuer, check, audiences, scopes, tool_scopes } = self;
+        let Self { issuer, check, audiences, scopes, tool_scopes, tools } = self;
         let expected = TokenPolicy::new(issuer.as_str(), resource);
         let expected = audiences.iter().fold(expected, |expected, audience| expected.add_audience(audience));
         let client = HttpClient::default();
@@ -193,13 +202,13 @@ impl OAuthOptions {
         })?;
         let server = tool_scopes.values().fold(server.require(&scopes), ResourceServer::supported);
         if tool_scopes.is_empty() {
-            return Ok(Protection { server, introspection });
+            return Ok(Protection { server, introspection, tools });
         }
         let server = server.scopes_for(move |operation| match (operation.method, operation.name) {
-            ("tools/call", Some(tool)) => tool_scopes.get(tool).cloned().unwrap_or_default(),
+            ("tools/call", Some(tool)) => tool_scopes.get(&folded(tool)).cloned().unwrap_or_default(),
             _ => Scopes::default(),
         });
-        Ok(Protection { server, introspection })
+        Ok(Protection { server, introspection, tools })
     }
 
     /// The issuer of accepted tokens.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use protomcp_bridge::{Availability, Bridge, open_files};
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
+use protomcp_server::layer::tool_names::ToolNamesLayer;
 use protomcp_server::{Limits, RequestStateKeys, Server, Service, Stores};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -130,6 +131,8 @@ struct Front {
     monitoring: Option<Listeners>,
     config: ListenerConfig,
     terms: Terms,
+    /// Warns of tools in flags that the server does not have.
+    tools: ToolNamesLayer,
     /// For the log.
     url: String,
     /// The trace, if one is written.
@@ -158,12 +161,12 @@ impl Front {
         http.config.limits.max_streams = tool.limits.max_pending().saturating_add(Limits::CONTROL_ROOM);
         let monitoring = metrics::open(&http).await?;
         let url = format!("{scheme}://{name}:{}/mcp", address.port());
-        let mut introspection = None;
+        let (mut introspection, mut tools) = (None, ToolNamesLayer::default());
         if let Some(oauth) = http.oauth.take() {
             tracing::info!("asking clients for a token of {}", oauth.issuer());
             let protection = oauth.protection(http.public_url.as_deref().unwrap_or(&url))?;
             http.config = http.config.protect(protection.server);
-            introspection = protection.introspection;
+            (introspection, tools) = (protection.introspection, protection.tools);
         }
         #[cfg(feature = "proto-mcp")]
         let url = carriers::url(http.protocols, url);
@@ -179,14 +182,15 @@ impl Front {
         let (sessions, config_of_sessions) =
             SharedSessions::join(http.store.take(), http.config, address.port(), introspection).await?;
         http.config = config_of_sessions;
-        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, url, recorder: None, sessions })
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool)?, tools, url, recorder: None, sessions })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
-        let Self { http, sockets, monitoring, config, terms, url, recorder, sessions } = self;
+        let Self { http, sockets, monitoring, config, terms, tools, url, recorder, sessions } = self;
+        let server = server.clone().layer(tools);
         #[cfg(feature = "proto-mcp")]
         let carriers = Carriers::new(terms.over_http(server.clone(), http.config.limits.max_body), &http);
-        let service = StreamableHttp::new(terms.json(server.clone()), http.config);
+        let service = StreamableHttp::new(terms.json(server), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service, terms.admission().clone(), &sessions);
         let mut routes = Routes::new(service.clone());

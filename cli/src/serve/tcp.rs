@@ -9,6 +9,7 @@ use std::time::Duration;
 use protomcp_bridge::open_files;
 use protomcp_bufmcp::{AnyServer, BinaryPeer, DetectOptions, JsonLines, TokenVerifier, Tokens};
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
+use protomcp_server::layer::tool_names::ToolNamesLayer;
 use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 
@@ -79,6 +80,8 @@ struct Front {
     verifier: Option<Arc<dyn TokenVerifier>>,
     max_line: usize,
     terms: Terms,
+    /// Warns of tools in flags that the server does not have.
+    tools: ToolNamesLayer,
     /// For the log.
     url: String,
 }
@@ -104,14 +107,13 @@ impl Front {
         config.tls = tls.map(protomcp_listener::Tls::for_streams);
         let scheme = if config.tls.is_some() { "protos" } else { "proto" };
         let url = format!("{scheme}://{name}:{}", address.port());
-        let verifier = match tcp.oauth {
-            Some(oauth) => {
-                tracing::info!("asking clients for a token of {}", oauth.issuer());
-                let tokens = IssuedTokens(oauth.protection(tcp.public_url.as_deref().unwrap_or(&url))?.server);
-                Some(Arc::new(tokens) as Arc<dyn TokenVerifier>)
-            }
-            None => None,
-        };
+        let (mut verifier, mut tools) = (None, ToolNamesLayer::default());
+        if let Some(oauth) = tcp.oauth {
+            tracing::info!("asking clients for a token of {}", oauth.issuer());
+            let protection = oauth.protection(tcp.public_url.as_deref().unwrap_or(&url))?;
+            verifier = Some(Arc::new(IssuedTokens(protection.server)) as Arc<dyn TokenVerifier>);
+            tools = protection.tools;
+        }
         tracing::info!("listening on {url}");
         if tcp.tokens.is_some() || verifier.is_some() {
             tracing::info!("JSON-RPC in lines is refused: it has no place for the token that is required");
@@ -123,13 +125,15 @@ impl Front {
             verifier,
             max_line: tcp.max_line,
             terms: Terms::new(tool)?,
+            tools,
             url,
         })
     }
 
     /// Serves connections until the server shuts down.
     fn serve<S: Service>(self, server: Server<S>) -> impl Future<Output = io::Result<()>> {
-        let Self { sockets, config, tokens, verifier, max_line, terms, url: _ } = self;
+        let Self { sockets, config, tokens, verifier, max_line, terms, tools, url: _ } = self;
+        let server = server.layer(tools);
         let is_open = tokens.is_none() && verifier.is_none();
         let json = if is_open { JsonLines::Served } else { JsonLines::Refused };
         let ended = server.handle().shutdown_token().cancelled_owned();

@@ -6,6 +6,7 @@ pub mod limit;
 #[cfg(feature = "tracing-layer")]
 pub(crate) mod log_layer;
 pub mod timeout;
+pub mod tool_names;
 pub mod tools;
 #[cfg(feature = "tower")]
 pub mod tower;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use protomcp_types::{ErrorObject, JsonObject, Kind, RawJson, array};
+use protomcp_types::{ErrorObject, JsonObject, RawJson, array};
 
 use crate::call::context::Context;
+use crate::layer::tool_names::{Spelling, ToolNamesLayer, WithToolNames, folded};
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
@@ -52,9 +52,13 @@ impl ToolPolicy {
         !matches!(self, Self::Block(names) if names.is_empty())
     }
 
-    fn names(&self) -> &BTreeSet<String> {
-        let (Self::Allow(names) | Self::Block(names)) = self;
-        names
+    /// The layer that warns of names that no tool has.
+    fn names(&self) -> ToolNamesLayer {
+        let (names, spelling) = match self {
+            Self::Allow(names) => (names, Spelling::Exact),
+            Self::Block(names) => (names, Spelling::Any),
+        };
+        ToolNamesLayer::new("the policy for tools", names.iter().cloned(), spelling)
     }
 }
 
@@ -66,10 +70,8 @@ pub struct ToolPolicyLayer(Arc<ToolPolicy>);
 /// A service behind a [`ToolPolicyLayer`].
 #[derive(Debug)]
 pub struct WithToolPolicy<S> {
-    inner: S,
+    inner: WithToolNames<S>,
     policy: Arc<ToolPolicy>,
-    /// A whole list was compared with the names of the policy.
-    is_compared: AtomicBool,
 }
 
 impl ToolPolicyLayer {
@@ -84,7 +86,7 @@ impl<S: Service> Layer<S> for ToolPolicyLayer {
     type Service = WithToolPolicy<S>;
 
     fn layer(&self, inner: S) -> WithToolPolicy<S> {
-        WithToolPolicy { inner, policy: Arc::clone(&self.0), is_compared: AtomicBool::new(false) }
+        WithToolPolicy { inner: self.0.names().layer(inner), policy: Arc::clone(&self.0) }
     }
 }
 
@@ -94,26 +96,20 @@ impl<S: Service> Service for WithToolPolicy<S> {
             ServerRequest::CallTool(call) if !self.policy.allows(&call.name) => {
                 Err(ErrorObject::unknown_tool(&call.name))
             }
-            ServerRequest::ListTools(ref list) if self.policy.restricts() => {
-                let is_first = list.cursor.is_none();
-                self.list(self.inner.call(request, context).await?, is_first)
+            ServerRequest::ListTools(_) if self.policy.restricts() => {
+                self.list(self.inner.call(request, context).await?)
             }
             request => self.inner.call(request, context).await,
         }
     }
 }
 
-/// True if no page follows the one with these members.
-fn is_last(members: &JsonObject) -> bool {
-    members.member("nextCursor").is_none_or(|cursor| cursor.kind() == Kind::Null)
-}
-
 impl<S> WithToolPolicy<S> {
-    /// A page with the allowed tools only. `is_first`: it is the first one.
-    fn list(&self, page: ServerResult, is_first: bool) -> Result<ServerResult, ErrorObject> {
+    /// A page with the allowed tools only.
+    fn list(&self, page: ServerResult) -> Result<ServerResult, ErrorObject> {
         match page {
             ServerResult::ListTools(mut page) => {
-                page.tools = self.allowed(&page.tools, is_first && page.next_cursor.is_none())?;
+                page.tools = self.allowed(&page.tools)?;
                 Ok(page.into())
             }
             // A service that writes its results itself.
@@ -121,7 +117,7 @@ impl<S> WithToolPolicy<S> {
                 let unreadable = |error| ErrorObject::internal(format!("the list of tools cannot be read: {error}"));
                 let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
                 if let Some(tools) = members.member("tools") {
-                    let tools = self.allowed(tools, is_first && is_last(&members))?;
+                    let tools = self.allowed(tools)?;
                     members.insert("tools", tools);
                 }
                 Ok(ServerResult::Body(members.to_body()))
@@ -131,35 +127,15 @@ impl<S> WithToolPolicy<S> {
     }
 
     /// The ones among the definitions that the policy allows. One without a name cannot be called, and is left out.
-    /// `is_whole`: there are no others.
-    fn allowed(&self, tools: &RawJson, is_whole: bool) -> Result<RawJson, ErrorObject> {
+    fn allowed(&self, tools: &RawJson) -> Result<RawJson, ErrorObject> {
         let tools: Vec<RawJson> =
             tools.to().map_err(|error| ErrorObject::internal(format!("the list of tools cannot be read: {error}")))?;
         let named = tools.into_iter().filter_map(|tool| {
             let name = JsonObject::from_raw(&tool).ok()?.member("name")?.to::<String>().ok()?;
             Some((name, tool))
         });
-        let named: Vec<(String, RawJson)> = named.collect();
-        if is_whole && !self.is_compared.swap(true, Ordering::Relaxed) {
-            for name in unknown(&self.policy, named.iter().map(|(name, _)| name.as_str())) {
-                tracing::warn!("the policy for tools names {name:?}, and there is no such tool");
-            }
-        }
-        Ok(array(named.into_iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, tool)| tool)))
+        Ok(array(named.filter(|(name, _)| self.policy.allows(name)).map(|(_, tool)| tool)))
     }
-}
-
-/// The names of a policy that no tool has.
-fn unknown<'a>(policy: &'a ToolPolicy, tools: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let blocks = matches!(policy, ToolPolicy::Block(_));
-    let form = |name: &str| if blocks { folded(name) } else { name.to_owned() };
-    let tools: BTreeSet<_> = tools.map(form).collect();
-    policy.names().iter().map(String::as_str).filter(|name| !tools.contains(&form(name))).collect()
-}
-
-/// A name without case and without blanks around it.
-fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
 }
 
 #[cfg(test)]
@@ -185,22 +161,6 @@ mod tests {
                 }
                 _ => Ok(ServerResult::Empty),
             }
-        }
-    }
-
-    #[test]
-    fn names_that_no_tool_has_are_found() {
-        let found = |policy: &ToolPolicy| unknown(policy, ["a", "b"].into_iter()).join(" ");
-        assert_eq!(found(&ToolPolicy::block(["a", "drop_tabel"])), "drop_tabel");
-        assert_eq!(found(&ToolPolicy::allow(["a", "b"])), "");
-        assert_eq!((found(&ToolPolicy::block([" A"])), found(&ToolPolicy::allow(["A"]))), (String::new(), "A".into()));
-    }
-
-    #[test]
-    fn a_list_ends_without_a_cursor_or_with_null() {
-        for (page, expected) in [("{}", true), (r#"{"nextCursor":null}"#, true), (r#"{"nextCursor":""}"#, false)] {
-            let members = JsonObject::from_raw(&RawJson::parse(page).unwrap()).unwrap();
-            assert_eq!(is_last(&members), expected, "{page}");
         }
     }
 
