@@ -55,6 +55,33 @@ fn a_file_of_servers_that_is_missing_is_an_error() {
 }
 
 #[test]
+fn a_tool_file_that_is_missing_is_an_error() {
+    let sandbox = Sandbox::new();
+    for words in [&["none.py"][..], &["run", "none.py"], &["list", "none.py", "--timeout", "3s"]] {
+        let output = run(&sandbox, &[&["config", "show"], words].concat(), &[]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains("file not found: none.py"), "{words:?}: {error}");
+    }
+    for words in [&["list", "https://tools.example.com/mcp"][..], &["run", "--", "none.py"], &["dev"]] {
+        let output = run(&sandbox, &[&["config", "show"], words].concat(), &[]);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_link_to_settings_that_are_missing_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/versioned.py");
+    std::os::unix::fs::symlink("none.toml", sandbox.path("pmcp.toml")).expect("a link");
+    for words in [&["config", "show", "versioned.py"][..], &["list", "versioned.py"]] {
+        let output = run(&sandbox, words, &[]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_named = error.contains("cannot read pmcp.toml: No such file");
+        assert!(output.status.code() == Some(2) && is_named, "{words:?}: {error}");
+    }
+}
+
+#[test]
 fn the_settings_of_a_file_apply_where_it_is_served() {
     let sandbox = sandbox("call-timeout = \"250ms\"\nport = 0\n[run]\ncall-timeout = \"20s\"\n");
     let file = sandbox.path("versioned.py").display().to_string();

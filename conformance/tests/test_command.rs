@@ -371,6 +371,7 @@ fn mistakes_are_named() {
         (&["test", "basics.py", "scenario"], "missing scenario"),
         (&["test", "basics.py", "run", "bad.yaml"], "expects"),
         (&["test", "basics.py", "scenario", "none.yaml"], "none.yaml: No such file"),
+        (&["test", "run", "shop.yaml"], "missing tool file: use pmcp test tools.py run shop.yaml"),
         (&["test"], "missing server"),
     ];
     for (words, part) in rows {

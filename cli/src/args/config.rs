@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, Command, Subcommand};
 
 use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
-use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, tool_file, variable_of};
+use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, missing_file, tool_file, variable_of};
 use crate::args::settings_file::FILE;
 use crate::args::shown_url::shown;
 #[cfg(feature = "upstream")]
@@ -78,6 +78,9 @@ impl Config {
             return Err(Failure::usage("missing command"));
         };
         let command = grammar.command(verb).expect("the command was parsed");
+        if let Some(file) = missing_file(command, plain) {
+            return Err(Failure::usage(format!("file not found: {file}")));
+        }
         #[cfg(feature = "upstream")]
         if let Some(path) = all.try_get_one::<PathBuf>("config").ok().flatten() {
             check_readable(path)?;

@@ -219,6 +219,15 @@ pub(super) fn tool_file(command: &Command, matches: &ArgMatches) -> Option<PathB
     paths.find(|path| path.exists())
 }
 
+/// The tool file that the command line names, if it does not exist: none of its words is a file, a URL or a command.
+pub(super) fn missing_file(command: &Command, matches: &ArgMatches) -> Option<String> {
+    let mut positionals = command.get_positionals().flat_map(|arg| words(matches, arg));
+    let first = positionals.next()?.to_string_lossy().into_owned();
+    let has_command = command.get_positionals().any(|arg| arg.is_last_set() && words(matches, arg).next().is_some());
+    let is_missing = !has_command && !first.contains("://") && tool_file(command, matches).is_none();
+    is_missing.then_some(first)
+}
+
 /// The words of an argument on the command line.
 fn words<'a>(matches: &'a ArgMatches, arg: &Arg) -> impl Iterator<Item = &'a OsStr> {
     matches.try_get_raw(arg.get_id().as_str()).ok().flatten().into_iter().flatten()

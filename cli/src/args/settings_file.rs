@@ -33,7 +33,8 @@ pub(super) fn written(path: &Path, verb: &str, names: impl FnOnce() -> Names) ->
         Ok(text) => {
             parse(&text, verb, &names()).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        // A link whose target is missing is a file that was meant to be there.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !path.is_symlink() => Ok(Vec::new()),
         Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
     }
 }

@@ -1,6 +1,6 @@
 //! The flags of `pmcp test`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use protomcp_check::HostSelection;
@@ -130,7 +130,11 @@ impl Test {
             words.swap(0, 1);
         }
         let mut words = words.into_iter();
-        let target = server.target(if has_command { None } else { words.next() }, "test")?;
+        let first = if has_command { None } else { words.next() };
+        if let Some(scenario) = first.as_deref().filter(|word| is_scenario(word)) {
+            return Err(Failure::usage(format!("missing tool file: use pmcp test tools.py run {scenario}")));
+        }
+        let target = server.target(first, "test")?;
         let verb = words.next().ok_or_else(|| Failure::usage("missing subcommand: use list, call or run"))?;
         let action = match verb.as_str() {
             "list" => TestAction::List,
@@ -164,6 +168,12 @@ impl Test {
             None => Ok(TestOptions { target, action, format, server }),
         }
     }
+}
+
+/// True for the name of a file with scenarios.
+fn is_scenario(word: &str) -> bool {
+    let extension = Path::new(word).extension();
+    extension.is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 impl ScenarioFlags {

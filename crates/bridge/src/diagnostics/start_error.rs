@@ -146,7 +146,7 @@ const WHILE_TAKING_OVER: &str = " while it took over the state of the version be
 
 fn before_it_connected(exit: &Exit) -> &'static str {
     if exit.status.success() {
-        " before it connected (a tool file has to call its SDK's run function)"
+        " before it connected (a tool file has to use an SDK, and in most languages to call its run function)"
     } else {
         " before it connected"
     }
