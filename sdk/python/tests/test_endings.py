@@ -34,7 +34,7 @@ from protomcp._wire import (
     Envelope,
     RawHeader,
 )
-from protomcp.sidecar import stop_all_sidecars
+from protomcp.sidecar import _running_processes, stop_all_sidecars
 from protomcp.testing import Harness
 
 NO_FORM = {"type": "object", "properties": {}}
@@ -479,16 +479,30 @@ def test_a_sidecar_is_started_once(sidecars: Path, capfd: pytest.CaptureFixture[
     assert capfd.readouterr().err.count("does not answer") == 1
 
 
-def test_a_sidecar_with_the_name_of_another_one_replaces_it(sidecars: Path) -> None:
-    for number in range(2):
-        # The first one has ended when the second one starts.
-        command = ["sh", "-c", f'echo $$ >> "$HOME/started"; exec sleep {600 * number}']
-        sidecar("protomcp-test-twice", command, health_check="http://127.0.0.1:9/", health_timeout=0.5)(print)
+def test_a_sidecar_that_ends_with_an_error_is_started_again(sidecars: Path) -> None:
+    """By the next call: here the first ones find the port in use, as after a save."""
+    port = sidecars.parents[1] / "port"
+    command = ["sh", "-c", 'echo $$ >> "$HOME/started"; test ! -e "$HOME/port" && exec sleep 600']
+    sidecar("protomcp-test-port", command, start_on="server_start")(print)
+    tool(name="work")(lambda: "done")
+    port.touch()
+    with Harness() as tools:
+        process = _running_processes["protomcp-test-port"]
+        assert process.wait(30) == 1
+        port.unlink()
+        for _ in range(2):
+            assert tools.call("work").text == "done"
+    assert len((sidecars.parents[1] / "started").read_text().split()) == 2
+
+
+def test_a_sidecar_that_ends_without_an_error_is_not_started_again(sidecars: Path) -> None:
+    sidecar("protomcp-test-launcher", ["sh", "-c", 'echo $$ >> "$HOME/started"'])(print)
     tool(name="work")(lambda: "done")
     with Harness() as tools:
-        assert tools.call("work").text == "done"
-        started = (sidecars.parents[1] / "started").read_text().split()
-        assert len(started) == 2 and (sidecars / "protomcp-test-twice.pid").read_text() == started[1]
+        tools.call("work")
+        assert _running_processes["protomcp-test-launcher"].wait(30) == 0
+        tools.call("work")
+    assert len((sidecars.parents[1] / "started").read_text().split()) == 1
 
 
 def test_a_sidecar_that_is_registered_during_a_call_starts_before_the_next(sidecars: Path) -> None:

@@ -45,8 +45,6 @@ class SidecarDef:
         self.health_timeout = health_timeout
         self.health_interval = health_interval
         self.shutdown_timeout = shutdown_timeout
-        # True if it was started once. It is not started again if it ends.
-        self._was_started = False
 
     @property
     def pid_file_path(self) -> str:
@@ -62,7 +60,8 @@ def sidecar(
     restart_on_version_mismatch: bool = False,
     health_timeout: float = 30.0,
 ) -> Callable[[_F], _F]:
-    """Starts a program before the first call, or with the server (`start_on="server_start"`).
+    """Starts a program before the first call, or with the server (`start_on="server_start"`), once for each name. If it
+    ends with an error, the next call starts it again.
 
     `health_check` is a URL: the start waits until it answers with status 200, `health_timeout` seconds at most. The
     program is stopped with the process. `restart_on_version_mismatch` has no effect, like in the published SDK.
@@ -90,22 +89,33 @@ def clear_sidecar_registry() -> None:
 
 def is_waiting() -> bool:
     """True if there are sidecars that a call has to start."""
-    return any(each.start_on == "first_tool_call" and not each._was_started for each in _sidecar_registry)
+    return any(_is_due(each, "first_tool_call") for each in _sidecar_registry)
 
 
 def start_sidecars(trigger: str) -> None:
-    """Starts the sidecars of this trigger that were not started. A second caller waits until they run."""
+    """Starts the sidecars of this trigger that were not started, and those that have ended with an error.
+
+    A second caller waits until they run.
+    """
     with _starting:
         for each in list(_sidecar_registry):
-            if each.start_on == trigger and not each._was_started:
+            if _is_due(each, trigger):
                 _start(each)
-                each._was_started = True
 
 
 def stop_all_sidecars() -> None:
     """Stops all that run: with SIGTERM, and with SIGKILL after the `shutdown_timeout`."""
     for each in _sidecar_registry:
         _stop(each)
+
+
+def _is_due(each: SidecarDef, trigger: str) -> bool:
+    process = _running_processes.get(each.name)
+    if process is None:
+        return each.start_on == trigger
+    # With status 0 it has started a program that runs by itself. An error may be over: after a save the sidecar of the
+    # version before has the port until that version has ended.
+    return bool(process.poll())
 
 
 def _is_healthy(each: SidecarDef) -> bool:
@@ -123,11 +133,6 @@ def _is_healthy(each: SidecarDef) -> bool:
 def _start(each: SidecarDef) -> None:
     import subprocess
 
-    running = _running_processes.get(each.name)
-    if running is not None:
-        if running.poll() is None and _is_healthy(each):
-            return
-        _stop(each)
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
     # A separate session: signals for the tools are not for the sidecar.
     try:
