@@ -21,6 +21,7 @@ use protomcp_types::one_line;
 use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
 use crate::exit::{self, Failure};
 use crate::log::{self, LogFlags, LogLevel};
+use crate::nearest::nearest;
 use crate::waiting;
 use probe::{Answer, Attempt};
 use report::{Answers, Report};
@@ -251,11 +252,12 @@ impl Chosen {
                 }
                 Some(host) => chosen.hosts.push(host),
                 None if name == "all" => chosen.hosts.extend(&present),
-                None => match nearest(name) {
-                    Some(host) => {
-                        return Err(Failure::usage(format!("unknown host \"{name}\"; did you mean {}?", host.id)));
+                None => match near(name).as_slice() {
+                    [] => chosen.unknown.push(name.clone()),
+                    meant => {
+                        let meant = meant.join(" or ");
+                        return Err(Failure::usage(format!("unknown host \"{name}\"; did you mean {meant}?")));
                     }
-                    None => chosen.unknown.push(name.clone()),
                 },
             }
         }
@@ -299,9 +301,12 @@ fn ids<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
     hosts.map(|host| host.id).collect::<Vec<_>>().join(", ")
 }
 
-/// The host whose name is nearly this one.
-fn nearest(name: &str) -> Option<&'static Host> {
-    crate::nearest::nearest(name, hosts().iter().map(|host| host.id)).and_then(host)
+/// The hosts whose names begin with this word, such as `claude`, or the one whose name is nearly this one.
+fn near(name: &str) -> Vec<&'static str> {
+    let ids = || hosts().iter().map(|host| host.id);
+    let word = format!("{}-", name.to_lowercase());
+    let beginning: Vec<_> = ids().filter(|id| id.starts_with(&word)).collect();
+    if beginning.is_empty() { nearest(name, ids()).into_iter().collect() } else { beginning }
 }
 
 #[cfg(test)]

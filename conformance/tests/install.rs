@@ -118,6 +118,8 @@ fn hosts_are_found_or_named() {
     assert!(none.contains("no host was found on this machine") && none.contains("claude-desktop"), "{none}");
     let typo = user.refused(&["install", "tools.py", "--client", "curser"], 2);
     assert!(typo.contains("did you mean cursor?"), "{typo}");
+    let word = user.refused(&["install", "tools.py", "--client", "Claude"], 2);
+    assert!(word.contains("did you mean claude-desktop or claude-code?"), "{word}");
     for words in [&["install", "tools.py"][..], &["uninstall", "tools"], &["status"]] {
         let empty = user.refused(&[words, &["--client", ""]].concat(), 2);
         assert!(empty.contains("invalid --client: it is empty; name a host"), "{words:?}: {empty}");

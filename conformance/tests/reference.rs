@@ -65,6 +65,9 @@ fn shells_complete_commands_and_flags() {
         ("pmcp validat", "validate"),
         ("pmcp run --hot-rel", "--hot-reload"),
         ("pmcp run --hot-reload gra", "graceful"),
+        ("pmcp run --transport ht", "http"),
+        ("pmcp install --client curs", "cursor"),
+        ("pmcp validate --for curs", "cursor"),
     ] {
         let count = words.split(' ').count();
         let (current, previous) = (words.split(' ').nth(count - 1), words.split(' ').nth(count - 2));

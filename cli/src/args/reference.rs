@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use clap::Command;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
@@ -28,8 +29,24 @@ pub(super) fn help(command: Option<&str>, mut all: Command) -> Result<String, Fa
 /// The script that completes command lines in a shell.
 pub(super) fn completions(shell: Shell, mut grammar: Command) -> String {
     let mut script = Vec::new();
+    // Arguments of commands are made when they are needed.
+    grammar.build();
+    grammar = grammar.mut_subcommands(|command| command.mut_args(with_values));
     clap_complete::generate(shell, &mut grammar, "pmcp", &mut script);
     String::from_utf8_lossy(&script).into_owned() + of_tools(shell)
+}
+
+/// A flag with the values that a shell offers: it takes others, too.
+fn with_values(flag: Arg) -> Arg {
+    match flag.get_long() {
+        #[cfg(feature = "install")]
+        Some("client") => {
+            let ids = protomcp_install::hosts().iter().map(|host| host.id);
+            flag.value_parser(PossibleValuesParser::new(ids.chain(["all"])))
+        }
+        Some("for") => flag.value_parser(PossibleValuesParser::new(protomcp_check::host_words())),
+        _ => flag,
+    }
 }
 
 /// The part of a script that completes the names of the tools of a file.

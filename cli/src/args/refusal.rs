@@ -12,6 +12,14 @@ use crate::nearest::nearest;
 /// The longest value that an error repeats, in characters.
 const REPEATED: usize = 100;
 
+/// Words of other programs for a command.
+const SYNONYMS: [(&str, &str); 4] = [("serve", "run"), ("start", "run"), ("watch", "dev"), ("remove", "uninstall")];
+
+/// The command for a word of other programs.
+fn synonym(name: &str) -> Option<&'static str> {
+    SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, meant)| *meant)
+}
+
 /// The usage of the program.
 pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|read|prompt|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
 
@@ -32,7 +40,7 @@ fn brief(text: &str) -> String {
 /// The command that was meant.
 fn near_command(name: &str, grammar: &Command) -> String {
     let names = grammar.get_subcommands().map(Command::get_name);
-    nearest(name, names).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+    synonym(name).or_else(|| nearest(name, names)).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
 }
 
 /// The file to serve or the command that was meant. `near`: a suggestion of the parser.
@@ -42,7 +50,7 @@ fn meant(name: &str, near: &str, grammar: &Command) -> String {
         // A path may be similar to a command.
         _ if path.is_file() || near.is_empty() && path.exists() => format!("; did you mean pmcp dev {name}?"),
         "" => near_command(name, grammar),
-        _ => format!("; did you mean {near}?"),
+        _ => format!("; did you mean {}?", synonym(name).unwrap_or(near)),
     }
 }
 
@@ -79,6 +87,7 @@ fn counterpart(grammar: &Command, verb: &str, flag: &str) -> Option<String> {
 fn flag_hint(grammar: &Command, verb: &str, flag: &str, near: &str) -> String {
     match (counterpart(grammar, verb, flag), owner(grammar, verb, flag), near) {
         (Some(own), ..) => format!("; did you mean {own}?"),
+        (None, Some(owner), _) if verb.starts_with('-') => format!(" before the command; use pmcp {owner} {flag}"),
         (None, Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
         (None, None, "") => features::hint(),
         (None, None, suggestion) => format!("; did you mean {suggestion}?"),
@@ -180,6 +189,9 @@ mod tests {
             ("dve FILE", r#"unknown command "dve"; did you mean dev?"#),
             ("help dve", r#"unknown command "dve"; did you mean dev?"#),
             ("FILE", "; did you mean pmcp dev "),
+            ("serve FILE", r#"unknown command "serve"; did you mean run?"#),
+            ("start FILE", r#"unknown command "start"; did you mean run?"#),
+            ("--era stateful run FILE", r#"unknown flag "--era" before the command; use pmcp list --era"#),
         ] {
             let line = format!("pmcp {line}").replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
             let refused = parse(line.split(' ').map(Into::into)).expect_err(&line);

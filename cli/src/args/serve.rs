@@ -3,7 +3,7 @@
 #[cfg(not(feature = "upstream"))]
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use protomcp_transport::lines::MAX_LINE;
 
 #[cfg(feature = "http")]
@@ -24,19 +24,20 @@ use crate::args::values::size;
 use crate::exit::Failure;
 
 /// The transport between client and bridge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Transport {
-    /// One client, on standard input and output.
+    /// One client on standard input and output, in JSON-RPC or in proto-mcp
     Stdio,
-    /// Any number of clients, over Streamable HTTP.
+    /// Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket
     Http,
-    /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
+    /// Like http, and the older HTTP+SSE
     Sse,
-    /// Like `Http`, with gRPC alone.
+    /// proto-mcp over gRPC alone
     Grpc,
-    /// The port of `Http` with WebSocket alone.
+    /// proto-mcp over WebSocket alone
+    #[value(name = "ws")]
     WebSocket,
-    /// Any number of clients, in proto-mcp or in lines of JSON.
+    /// proto-mcp and, without --auth and --oauth-issuer, JSON-RPC in lines
     Tcp,
 }
 
@@ -59,10 +60,8 @@ pub(super) struct Run {
 /// The transport to clients, and the tools that they see.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket; sse
-    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth and
-    /// --oauth-issuer, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
-    #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
+    /// Transport to clients
+    #[arg(long, value_name = "KIND", default_value = "stdio")]
     pub(super) transport: Transport,
 
     #[command(flatten)]
@@ -186,17 +185,5 @@ impl Serve {
             }
         };
         Ok(Options { source, tool: self.tool, endpoint })
-    }
-}
-
-fn transport(text: &str) -> Result<Transport, String> {
-    match text {
-        "stdio" => Ok(Transport::Stdio),
-        "http" => Ok(Transport::Http),
-        "sse" => Ok(Transport::Sse),
-        "grpc" => Ok(Transport::Grpc),
-        "tcp" => Ok(Transport::Tcp),
-        "ws" => Ok(Transport::WebSocket),
-        _ => Err("unknown transport; use stdio, http, sse, grpc, ws or tcp".into()),
     }
 }

@@ -148,7 +148,7 @@ fn mistakes_are_named() {
         ("dev FILE --log-level loud", "must be one of debug, info, warn, error"),
         (
             "dev FILE --transport pigeon",
-            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse, grpc, ws or tcp",
+            "invalid --transport \"pigeon\": must be one of stdio, http, sse, grpc, ws, tcp",
         ),
         ("dev FILE --auth hunter2", "invalid --auth: expected scheme:ENV_VAR (e.g. token:MY_TOKEN)"),
         ("run", "missing file argument"),

@@ -112,6 +112,12 @@ pub fn hosts() -> &'static [Host] {
     &table().hosts
 }
 
+/// The words that [`HostSelection::with`] takes: groups of hosts, and hosts.
+pub fn host_words() -> impl Iterator<Item = &'static str> {
+    let groups = table().groups.iter().map(|group| group.id.as_str());
+    groups.chain(hosts().iter().map(|host| host.id.as_str()))
+}
+
 /// All rules of the table.
 pub fn rules() -> &'static [HostRule] {
     &table().rules
@@ -183,8 +189,7 @@ impl HostSelection {
 
 impl fmt::Display for UnknownHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let groups = table().groups.iter().map(|group| group.id.as_str());
-        let ids: Vec<&str> = groups.chain(hosts().iter().map(|host| host.id.as_str())).collect();
+        let ids: Vec<&str> = host_words().collect();
         match did_you_mean(&self.0, ids.iter().copied()) {
             hint if hint.is_empty() => write!(f, "unknown host; use {}", ids.join(", ")),
             hint => write!(f, "unknown host{hint}"),

@@ -25,7 +25,7 @@ pub use definition::{ToolDefinition, ToolSet};
 pub use doctor::{Access, Configured, Diagnoses, Diagnosis, Facts, Health, Program, Sdk, Socket, Start, diagnose};
 pub use finding::{Finding, finding_lines};
 pub use host_layer::{ForHosts, HostLayer};
-pub use hosts::{Certainty, Effect, Host, HostRule, HostSelection, UnknownHost, hosts, rules};
+pub use hosts::{Certainty, Effect, Host, HostRule, HostSelection, UnknownHost, host_words, hosts, rules};
 pub use report::{Report, Strictness, ToolStatus, validate};
 pub use rules::check_result;
 pub use sarif::to_sarif;
