@@ -193,8 +193,8 @@ fn a_scope_holds_for_every_spelling_of_its_tool() {
             let output = sandbox.pmcp(&["list", address, "--header", &header]).command().output();
             assert!(output.expect("pmcp starts").status.success());
         }
-        let log = host.stderr_with("there is no such tool");
-        let warnings: Vec<_> = log.lines().filter(|line| line.contains("there is no such tool")).collect();
+        let log = host.stderr_with("no listed tool has this name");
+        let warnings: Vec<_> = log.lines().filter(|line| line.contains("no listed tool has this name")).collect();
         assert_eq!(warnings.len(), 1, "{transport}: {warnings:?}");
         assert!(warnings[0].contains("--oauth-tool-scope names \"ehco\""), "{transport}: {warnings:?}");
     }

@@ -10,10 +10,12 @@ use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// Compares the names of tools in a setting with the tools of a service. A name that no tool has is logged once, as a
-/// warning: it may be misspelt, and the setting has no effect then.
+/// Compares the names of tools in a setting with the tools of a service. A name that no listed tool has is logged once, as a
+/// warning: it may be misspelt, and the setting has no effect then. It may also be the name of a tool that is hidden at
+/// first, such as a later step of a workflow, for which the setting holds.
 ///
-/// The names are compared when a client lists the tools for the first time. A list of several pages is not compared. The default has no names.
+/// The names are compared when a client lists the tools for the first time. A list of several pages is not compared. The
+/// default has no names.
 #[derive(Debug, Clone, Default)]
 pub struct ToolNamesLayer(Arc<ToolNames>);
 
@@ -74,7 +76,7 @@ impl<S: Service> Service for WithToolNames<S> {
             && !self.is_compared.swap(true, Ordering::Relaxed)
         {
             for name in self.configured.unknown(&tools) {
-                tracing::warn!("{} names {name:?}, and there is no such tool", self.configured.setting);
+                tracing::warn!("{} names {name:?}, and no listed tool has this name", self.configured.setting);
             }
         }
         Ok(result)
