@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Scene, Web, eventually, judge, rust_session, session, tool};
+use protomcp_conformance::{Sandbox, Scene, Web, eventually, judge, pmcp, rust_session, session, tool};
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
@@ -46,6 +46,19 @@ fn a_process_that_exits_in_a_call_is_reported() {
 
     let (host, _sandbox) = rust_session("run", &[]);
     assert!(host.error_text("panic", &json!({})).contains("status 101"));
+    assert_eq!(host.text("echo", &json!({"text": "again"})), "again");
+}
+
+#[test]
+fn a_process_is_restarted_though_its_directory_is_gone() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.copy("py/basics.py");
+    fs::create_dir(sandbox.path("project")).expect("the sandbox can be written");
+    let (program, tools) = (pmcp().to_str().expect("text"), tools.to_str().expect("text"));
+    let host = sandbox.pmcp(&["-c", r#"cd project && exec "$0" run "$1""#, program, tools]).program("sh").start();
+    host.initialize();
+    fs::remove_dir(sandbox.path("project")).expect("it is empty");
+    host.error_text("die", &json!({"status": 9}));
     assert_eq!(host.text("echo", &json!({"text": "again"})), "again");
 }
 

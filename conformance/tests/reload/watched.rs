@@ -1,6 +1,8 @@
-//! Files that are watched because the author has named them.
+//! Files that are watched because the author has named them, and a folder that is created again.
 
-use protomcp_conformance::Sandbox;
+use std::fs;
+
+use protomcp_conformance::{Sandbox, pmcp};
 use serde_json::json;
 
 use super::files::python;
@@ -27,7 +29,7 @@ fn a_file_that_is_named_reloads_the_tool_file() {
 fn a_directory_that_is_named_has_its_sources_watched() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", python("word", ""));
-    std::fs::create_dir(sandbox.path("words")).expect("the sandbox can be written");
+    fs::create_dir(sandbox.path("words")).expect("the sandbox can be written");
     let host = sandbox.pmcp(&["dev", "tools.py", "--watch", "words"]).start();
     host.stderr_with("watching the source files below words; a data file there needs its own --watch");
 }
@@ -41,4 +43,30 @@ fn a_path_that_does_not_exist_is_named() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("invalid --watch \"wrods.json\": it does not exist"), "{stderr}");
+}
+
+/// `git switch` removes a folder that one of the branches lacks, and creates it again. The tool process, and `pmcp`, run in it.
+#[test]
+fn a_working_directory_that_is_created_again_is_used() {
+    let sandbox = Sandbox::new();
+    let save = |name: &str| {
+        fs::write(sandbox.path("project/tools.py"), python(name, "")).expect("the sandbox can be written");
+    };
+    let make = |name: &str| {
+        fs::create_dir(sandbox.path("project")).expect("the sandbox can be written");
+        save(name);
+    };
+    make("first");
+    let program = pmcp().to_str().expect("its path is text");
+    let host = sandbox.pmcp(&["-c", r#"cd project && exec "$0" dev tools.py"#, program]).program("sh").start();
+    host.initialize();
+    assert_eq!(host.names(), ["first"]);
+    for name in ["second", "third"] {
+        fs::remove_dir_all(sandbox.path("project")).expect("it is there");
+        make(name);
+        host.until_names(&[name]);
+        assert_eq!(host.text(name, &json!({})), name);
+    }
+    save("saved");
+    host.until_names(&["saved"]);
 }

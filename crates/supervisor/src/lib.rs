@@ -31,6 +31,7 @@ mod restart;
 mod started;
 mod stderr_handler;
 mod tail;
+mod working_directory;
 
 pub use backlog::MAX_BACKLOG;
 pub use command::{Command, Guardian};

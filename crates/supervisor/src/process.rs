@@ -1,5 +1,6 @@
 //! The owner's handle on a running process.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use crate::kill_handle::KillHandle;
 use crate::launch;
 use crate::pipes::Pipes;
 use crate::policy::StopPolicy;
+use crate::working_directory;
 
 /// A running process and its descendants.
 ///
@@ -58,7 +60,9 @@ impl Process {
     ///
     /// Outside a tokio runtime.
     pub async fn prepare(command: &Command) -> Result<Prepared<'_>, SpawnError> {
-        Ok(Prepared { command, prepared: launch::prepare(command).await? })
+        let command = working_directory::existing(command);
+        let prepared = launch::prepare(&command).await?;
+        Ok(Prepared { command, prepared })
     }
 
     /// The id of the process itself, not of its guardian.
@@ -96,7 +100,7 @@ impl Process {
 /// A process that has not been started, only its guardian. Dropping it ends the guardian.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    command: &'a Command,
+    command: Cow<'a, Command>,
     prepared: launch::Prepared,
 }
 
@@ -112,7 +116,7 @@ impl Prepared<'_> {
     /// Outside a tokio runtime.
     pub async fn start(self, policy: StopPolicy) -> Result<(Process, mpsc::Receiver<Event>), SpawnError> {
         let Self { command, prepared } = self;
-        let launched = launch::start(prepared, command).await?;
+        let launched = launch::start(prepared, &command).await?;
         let (desired, changes) = watch::channel(DesiredState::Run);
         let pid = launched.pid;
         let Running { kill_handle, events, pipes } = driver::start(launched, policy, changes, Instant::now())

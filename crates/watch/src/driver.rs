@@ -144,14 +144,21 @@ impl Driver {
         }
     }
 
-    /// Ends the notifications of the directory that the root does not lead to any longer.
+    /// Ends the notifications of a directory that the root does not lead to any longer, or that was removed.
     fn follow_root(&mut self) {
-        if self.tree.root() != self.root {
+        let leads_elsewhere = self.tree.root() != self.root;
+        if leads_elsewhere {
             self.root = self.tree.root().to_owned();
-            if self.notifier.is_some() {
-                self.renew();
-            }
         }
+        if self.notifier.is_some() && (leads_elsewhere || self.checks_root() && self.tree.is_root_lost()) {
+            self.renew();
+        }
+    }
+
+    /// True if a removed root may raise no notification, and no scan is due that would find it. On a file system of other
+    /// machines, which is polled, a directory may not keep its identity.
+    fn checks_root(&self) -> bool {
+        !native::COVERS_TREES && self.poll.is_none()
     }
 
     /// Ends the notifications, and opens new ones as soon as there is a root.
@@ -239,7 +246,9 @@ impl Driver {
 
     fn wake_at(&self) -> Option<Instant> {
         let again = self.waiting.as_ref().map(|_| Instant::now() + BUSY_READER);
-        [self.debounce.deadline(), self.next_look, again].into_iter().flatten().min()
+        let is_watched = self.notifier.is_some() && self.checks_root() && self.tree.is_emptied();
+        let root = is_watched.then(|| Instant::now() + DEFAULT_POLL);
+        [self.debounce.deadline(), self.next_look, again, root].into_iter().flatten().min()
     }
 }
 

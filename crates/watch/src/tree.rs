@@ -29,6 +29,8 @@ pub(crate) struct Tree {
     written: PathBuf,
     /// The directory that it leads to.
     root: PathBuf,
+    /// That directory itself, as it was before it was announced. `None` if it was missing.
+    root_stamp: Option<Stamp>,
     filter: Filter,
     /// The files requested by name; the filter's list has the links on the way to them and to the root, and their targets.
     entries: BTreeSet<PathBuf>,
@@ -42,6 +44,8 @@ pub(crate) struct Tree {
     /// A named file, or a link on the way to one, may change without a notification.
     is_silent: bool,
     files: usize,
+    /// True after the first file.
+    had_files: bool,
     bounds: Bounds,
     /// True if a limit was reached, which is reported once.
     complained: bool,
@@ -70,6 +74,7 @@ impl Tree {
         let entries = filter.named().clone();
         let mut tree = Self {
             root: written.canonicalize().unwrap_or_else(|_| written.clone()),
+            root_stamp: None,
             written,
             filter,
             entries,
@@ -79,6 +84,7 @@ impl Tree {
             elsewhere_watched: BTreeSet::new(),
             is_silent: false,
             files: 0,
+            had_files: false,
             bounds: Bounds { directories: MAX_DIRECTORIES, files: MAX_FILES },
             complained: false,
         };
@@ -93,6 +99,18 @@ impl Tree {
     /// True if notifications are not enough for the named files, as of the last scan or change of one of them.
     pub(crate) fn is_silent(&self) -> bool {
         self.is_silent
+    }
+
+    /// True if there were files, and there is none now: the root may be removed next.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.had_files && self.files == 0
+    }
+
+    /// True if the root is missing, or is another directory than at its last scan, which notifications are about. While a
+    /// program runs in a directory that was removed, Linux does not say so. The disk is read.
+    pub(crate) fn is_root_lost(&self) -> bool {
+        let now = Stamp::of(&self.root).ok();
+        now.is_none() || now != self.root_stamp
     }
 
     /// True if the file is in a virtual environment below the root, now that the file is known: the directory may have been
@@ -179,6 +197,7 @@ impl Tree {
             None if full => None,
             None => {
                 self.files += 1;
+                self.had_files = true;
                 directory.files.insert(name.to_owned(), now)
             }
         };
@@ -240,6 +259,9 @@ impl Tree {
             if !self.directories.contains_key(&path) && self.directories.len() >= self.bounds.directories {
                 self.warn_once("too many directories; the deepest are not watched, list large ones in .gitignore");
                 continue;
+            }
+            if path == self.root {
+                self.root_stamp = Stamp::of(&path).ok();
             }
             on_directory(&path);
             match self.list(&path, changed) {
@@ -305,6 +327,7 @@ impl Tree {
         }
         changed.extend(before.files.keys().map(|gone| path.join(gone)));
         self.files += now.files.len();
+        self.had_files |= self.files > 0;
         self.directories.insert(path.to_owned(), now);
         Ok(next)
     }

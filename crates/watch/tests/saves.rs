@@ -107,6 +107,9 @@ macro_rules! both_ways {
     };
 }
 
+#[cfg(unix)]
+mod in_use;
+
 both_ways! {
     async fn a_plain_write_is_reported(poll: bool) {
         let mut bench = Bench::new(poll, |_| {});
