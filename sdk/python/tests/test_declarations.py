@@ -155,6 +155,12 @@ def test_a_decorator_without_its_parentheses_says_so(name: str) -> None:
         decorator(callback) if name not in ("sidecar", "completion") else decorator(callback, [], "")
 
 
+@pytest.mark.parametrize("size", [1.5, True, -1, 1 << 63, "1", None])
+def test_the_size_of_a_resource_is_a_number_of_bytes(size: Any) -> None:
+    with pytest.raises(TypeError, match=f"resource 'a://b': size is a number of bytes, .* and not {size!r}"):
+        resource("a://b", size=size)
+
+
 def test_decorators_with_nothing_to_say_need_no_parentheses() -> None:
     @local_middleware
     def louder(ctx: Any, tool_name: str, args: dict[str, Any], following: Any) -> Any:

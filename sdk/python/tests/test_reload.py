@@ -70,8 +70,8 @@ def test_a_reload_with_a_tool_that_cannot_be_listed_fails() -> None:
 
 
 def test_a_list_that_cannot_be_written_holds_up_no_other_frame() -> None:
-    big: Any = "a size that is not a number"
-    resource("tea://kinds", "Kinds", size=big)(lambda: "green")
+    number: Any = 1
+    resource("tea://kinds", "Kinds", mime_type=number)(lambda: "green")
 
     @tool
     async def other() -> str:

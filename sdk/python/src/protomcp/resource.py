@@ -112,14 +112,18 @@ def resource(
     """Registers a resource. The function is called with the URI, or with nothing if it has no parameter.
 
     It returns text, bytes, a ResourceContent, a list of these, a ResourceResult, or a value that becomes JSON. None and
-    an empty list mean that the resource does not exist.
+    an empty list mean that the resource does not exist. `size` is its length in bytes, 0 if unknown.
     """
     check_text("resource", "the URI", uri)
+    # Numbers of numpy are integers by this method.
+    length = size.__index__() if hasattr(size, "__index__") and not isinstance(size, bool) else -1
+    if not 0 <= length < 1 << 63:
+        raise TypeError(f"resource {uri!r}: size is a number of bytes, 0 if unknown, and not {size!r}")
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))
         _resource_registry.append(
-            ResourceDef(uri, name or name_of(func), text, func, mime_type, size, title, icons, annotations, meta)
+            ResourceDef(uri, name or name_of(func), text, func, mime_type, length, title, icons, annotations, meta)
         )
         return func
 
