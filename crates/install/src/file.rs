@@ -82,6 +82,8 @@ fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on its disk, then try again",
         ErrorKind::ReadOnlyFilesystem => "mount its disk writable, then try again",
+        // The file is a mount point, as in a container that gets the file alone.
+        ErrorKind::ResourceBusy => "mount its folder in place of the file alone, then try again",
         ErrorKind::PermissionDenied => "correct the permissions of the file and its folder, then try again",
         _ => "correct this, then try again",
     }
@@ -351,6 +353,7 @@ mod tests {
             (ErrorKind::StorageFull, "make room"),
             (ErrorKind::QuotaExceeded, "make room"),
             (ErrorKind::ReadOnlyFilesystem, "mount its disk writable"),
+            (ErrorKind::ResourceBusy, "mount its folder"),
             (ErrorKind::PermissionDenied, "permissions"),
             (ErrorKind::Other, "correct this"),
         ] {
