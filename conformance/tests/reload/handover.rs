@@ -82,6 +82,19 @@ fn a_counter_in_rust_survives_twenty_saves() {
 }
 
 #[test]
+fn the_log_names_the_worker_that_has_taken_a_state_over() {
+    let sandbox = Sandbox::new();
+    sandbox.write("visits.py", PYTHON);
+    let host = sandbox.pmcp(&["dev", "visits.py", "--sdk", "bundled", "--workers", "2"]).start();
+    host.initialize();
+    host.stderr_with("serving");
+    sandbox.write("visits.py", format!("{PYTHON}# saved\n"));
+    for worker in ["worker 1", "worker 2"] {
+        host.stderr_with(&format!("{worker}: the new version has taken over the state of the version before"));
+    }
+}
+
+#[test]
 fn the_largest_state_is_taken_over_and_no_larger_one() {
     // A text in JSON has two quotes.
     for (length, logged) in [

@@ -9,6 +9,7 @@ pub(crate) mod message;
 mod process_facts;
 pub(crate) mod progress;
 pub(crate) mod watching;
+pub(crate) mod worker_label;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -300,7 +301,7 @@ impl Driver {
         self.start.superseded = CancellationToken::new();
         let superseded = self.start.superseded.clone();
         let is_expected = self.processes.values().any(|process| process.sdk().hands_over);
-        let handover = Handover::new(generation, is_expected, sender.clone());
+        let handover = Handover::new(generation, is_expected, launcher.worker(), sender.clone());
         self.tasks.spawn(async move {
             let message = match launcher.start(&superseded, &handover).await {
                 Ok(Started { process, registered }) => Message {
@@ -382,7 +383,7 @@ impl Driver {
             _ => {}
         }
         let level = report.level();
-        let text = self.launcher.named(report.for_log(logs_lines()));
+        let text = self.launcher.named(&report.for_log(logs_lines()));
         match level {
             Level::Debug => tracing::debug!("{text}"),
             Level::Info | Level::Notice => tracing::info!("{text}"),
@@ -390,7 +391,7 @@ impl Driver {
             Level::Error | Level::Critical | Level::Alert | Level::Emergency => tracing::error!("{text}"),
         }
         let owner = self.sessions.sole_owner();
-        if let Some(text) = report.for_clients(owner.is_some()).map(|text| self.launcher.named(text)) {
+        if let Some(text) = report.for_clients(owner.is_some()).map(|text| self.launcher.named(&text)) {
             let audience = owner.map_or(Audience::Everyone, Audience::Owner);
             // Other servers have their own processes.
             let data = RawJson::text(&text);

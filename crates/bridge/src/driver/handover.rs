@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::core::io::Input;
 use crate::diagnostics::start_error::StartError;
 use crate::driver::message::{Attachment, Message};
+use crate::driver::worker_label::WorkerLabel;
 use crate::generation::Generation;
 
 /// The time for each of the two processes to answer. A busy machine may stop for seconds.
@@ -22,13 +23,19 @@ const STATE_MAX: usize = 1 << 20;
 pub(crate) struct Handover {
     generation: Generation,
     is_expected: bool,
+    worker: WorkerLabel,
     driver: mpsc::Sender<Message>,
 }
 
 impl Handover {
     /// A state `is_expected` if a process in service hands its state over.
-    pub(crate) fn new(generation: Generation, is_expected: bool, driver: mpsc::Sender<Message>) -> Self {
-        Self { generation, is_expected, driver }
+    pub(crate) fn new(
+        generation: Generation,
+        is_expected: bool,
+        worker: WorkerLabel,
+        driver: mpsc::Sender<Message>,
+    ) -> Self {
+        Self { generation, is_expected, worker, driver }
     }
 
     /// True if there may be a state for the process that is being started.
@@ -48,27 +55,29 @@ impl Handover {
     /// If the successor has closed its link, or has not taken the state over in time: its function may still end later,
     /// and change what calls have changed since.
     pub(crate) async fn carry_out(&self, successor: &Link) -> Result<(), StartError> {
+        let worker = self.worker;
         let Some(current) = self.predecessor().await else { return Ok(()) };
         let state = match state(&current).await {
             Ok(Some(state)) => state,
             Ok(None) => return Ok(()),
             Err(why) => {
-                tracing::warn!("the new version starts without the state of the version before: {why}");
+                tracing::warn!("{worker}the new version starts without the state of the version before: {why}");
                 return Ok(());
             }
         };
         let size = state.len();
         match successor.call(TakeOverRequest { state }, STATE_TIME).await {
             Ok(answer) if answer.error.is_empty() => {
-                tracing::info!("the new version has taken over the state of the version before ({size} bytes)");
+                tracing::info!("{worker}the new version has taken over the state of the version before ({size} bytes)");
             }
             Ok(answer) => {
-                tracing::warn!("the new version has not taken over the state of the version before: {}", answer.error);
+                let why = answer.error;
+                tracing::warn!("{worker}the new version has not taken over the state of the version before: {why}");
             }
             Err(CallError::Closed(_)) => return Err(StartError::DisconnectedTakingOver),
             Err(CallError::TimedOut(time)) => return Err(StartError::StateNotTakenOver(time)),
             Err(error) => {
-                tracing::warn!("the new version has not taken over the state of the version before: {error}");
+                tracing::warn!("{worker}the new version has not taken over the state of the version before: {error}");
             }
         }
         Ok(())

@@ -27,6 +27,7 @@ use crate::diagnostics::start_error::StartError;
 use crate::driver::handover::Handover;
 use crate::driver::list_request::ask;
 use crate::driver::message::{NewProcess, PendingLists};
+use crate::driver::worker_label::WorkerLabel;
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::list_control::{self, PendingRegistration};
 use crate::generation::Generation;
@@ -96,11 +97,13 @@ impl Launcher {
     }
 
     /// A text about the process, with the number of the worker.
-    pub(crate) fn named(&self, text: String) -> String {
-        match self.settings.worker {
-            Some(number) => format!("worker {number}: {text}"),
-            None => text,
-        }
+    pub(crate) fn named(&self, text: &str) -> String {
+        format!("{}{text}", self.worker())
+    }
+
+    /// The label of the worker.
+    pub(crate) fn worker(&self) -> WorkerLabel {
+        WorkerLabel(self.settings.worker)
     }
 
     /// True if clients see the lists of the process.
@@ -195,7 +198,7 @@ impl Launcher {
     fn note_origin(&self, origin: &'static str) {
         let before = mem::replace(&mut *self.origin.lock().unwrap_or_else(PoisonError::into_inner), origin);
         if before != origin {
-            tracing::info!("{}", self.named(origin.to_owned()));
+            tracing::info!("{}", self.named(origin));
         }
     }
 
