@@ -466,43 +466,51 @@ def test_an_async_call_waits_for_a_sidecar_alone(capfd: pytest.CaptureFixture[st
     assert "does not answer http://127.0.0.1:9/: waited 0.5 s" in capfd.readouterr().err
 
 
-def test_a_sidecar_is_started_once(sidecars: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("sidecars")
+def test_a_sidecar_is_started_once(capfd: pytest.CaptureFixture[str]) -> None:
     """One that is not healthy in time is not started next to itself while another one cannot start."""
-    command = ["sh", "-c", 'echo $$ >> "$HOME/started"; exec sleep 600']
+    command = ["sleep", "600"]
     sidecar("protomcp-test-slow", command, health_check="http://127.0.0.1:9/", health_timeout=0.5)(print)
     sidecar("protomcp-test-missing", ["/no/such/program"])(print)
     tool(name="work")(lambda: "done")
+    started = set()
     with Harness() as tools:
         for _ in range(3):
             assert "cannot be started" in tools.call("work").text
-    assert len((sidecars.parents[1] / "started").read_text().split()) == 1
+            started.add(_running_processes["protomcp-test-slow"])
+    assert len(started) == 1
     assert capfd.readouterr().err.count("does not answer") == 1
 
 
 def test_a_sidecar_that_ends_with_an_error_is_started_again(sidecars: Path) -> None:
     """By the next call: here the first ones find the port in use, as after a save."""
     port = sidecars.parents[1] / "port"
-    command = ["sh", "-c", 'echo $$ >> "$HOME/started"; test ! -e "$HOME/port" && exec sleep 600']
+    command = ["sh", "-c", 'test ! -e "$HOME/port" && exec sleep 600']
     sidecar("protomcp-test-port", command, start_on="server_start")(print)
     tool(name="work")(lambda: "done")
     port.touch()
     with Harness() as tools:
-        process = _running_processes["protomcp-test-port"]
-        assert process.wait(30) == 1
+        first = _running_processes["protomcp-test-port"]
+        assert first.wait(30) == 1
         port.unlink()
-        for _ in range(2):
-            assert tools.call("work").text == "done"
-    assert len((sidecars.parents[1] / "started").read_text().split()) == 2
+        assert tools.call("work").text == "done"
+        second = _running_processes["protomcp-test-port"]
+        assert second is not first
+        assert tools.call("work").text == "done"
+        assert _running_processes["protomcp-test-port"] is second
+        assert second.poll() is None
 
 
-def test_a_sidecar_that_ends_without_an_error_is_not_started_again(sidecars: Path) -> None:
-    sidecar("protomcp-test-launcher", ["sh", "-c", 'echo $$ >> "$HOME/started"'])(print)
+@pytest.mark.usefixtures("sidecars")
+def test_a_sidecar_that_ends_without_an_error_is_not_started_again() -> None:
+    sidecar("protomcp-test-launcher", ["true"])(print)
     tool(name="work")(lambda: "done")
     with Harness() as tools:
         tools.call("work")
-        assert _running_processes["protomcp-test-launcher"].wait(30) == 0
+        launcher = _running_processes["protomcp-test-launcher"]
+        assert launcher.wait(30) == 0
         tools.call("work")
-    assert len((sidecars.parents[1] / "started").read_text().split()) == 1
+        assert _running_processes["protomcp-test-launcher"] is launcher
 
 
 def test_a_sidecar_that_is_registered_during_a_call_starts_before_the_next(sidecars: Path) -> None:
