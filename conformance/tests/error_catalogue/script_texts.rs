@@ -20,7 +20,7 @@ const CONSTRUCTORS: &[&str] = &[
     "Mismatch",
     "InvalidArguments",
     "Beyond",
-    "_refuse",
+    "refuse",
 ];
 
 /// A function whose text is the name of the part that has failed.

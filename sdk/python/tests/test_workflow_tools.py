@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from protomcp import ToolError, ToolResult, step, tool, tool_manager, workflow
+from protomcp import _workflow_runs as runs
 from protomcp._wire import ActiveToolsResponse, Envelope
 from protomcp.testing import Harness
-from test_workflows import BOTH, declare, handle_of, is_empty, runs
+from test_workflows import BOTH, declare, handle_of, is_empty
 
 
 def declare_two(allow: list[str]) -> None:
@@ -77,7 +78,7 @@ def test_a_step_notes_the_tools_that_its_result_shows(way: str) -> None:
 
     def end(self: Any) -> Any:
         if way == "cancelled":
-            runs._drop(runs._active["test"][-1])
+            runs.drop(runs._active["test"][-1])
         return ToolResult("over", enable_tools=["secret"], is_error=way == "error")
 
     def on_complete(self: Any) -> None:

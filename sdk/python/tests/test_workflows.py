@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from protomcp import Image, StepResult, ToolError, ToolResult, configure, step, tool, workflow
+from protomcp import (
+    Image,
+    StepResult,
+    ToolError,
+    ToolResult,
+    configure,
+    get_registered_workflows,
+    step,
+    tool,
+    workflow,
+)
+from protomcp import _workflow_runs as runs
 from protomcp.testing import Harness, Result
-
-runs = sys.modules["protomcp.workflow"]
 
 
 def declare(handles: bool, begin: Callable[..., Any], end: Callable[..., Any], **more: Any) -> None:
@@ -78,7 +86,7 @@ def test_a_cancelled_run_does_not_come_back(handles: bool) -> None:
         return "done"
 
     declare(handles, lambda self: "begun", lambda self: "over", more=step("more", next=["end"])(slow))
-    flow = runs.get_registered_workflows()[0]
+    flow = get_registered_workflows()[0]
     flow.step("begin").next = ["more"]
     with Harness() as tools:
         about = handle_of(tools.call("flow.begin"))
@@ -291,7 +299,7 @@ def test_a_step_may_end_during_a_cancellation(handles: bool, fails: bool) -> Non
 
     functions = {"more": step("more", next=["end"])(more), "on_cancel": on_cancel}
     declare(handles, lambda self: "begun", lambda self: "over", **functions)
-    runs.get_registered_workflows()[0].step("begin").next = ["more"]
+    get_registered_workflows()[0].step("begin").next = ["more"]
     with Harness() as tools:
         about = handle_of(tools.call("flow.begin"))
         call = tools.start("flow.more", **about)

@@ -53,11 +53,11 @@ def _request(kind: str, message: Any) -> list[str]:
         raise TimeoutError(f"the bridge has not answered {kind} within {TIMEOUT} s")
     if answers[0] is None:
         raise ConnectionError("the bridge has closed the connection")
-    if workflow := sys.modules.get(f"{__package__}.workflow"):
+    if runs := sys.modules.get(f"{__package__}._workflow_runs"):
         session = context._about.session if context and context._about else ""
         # The list of a caller without a session is not the list of everyone.
         if session or context is None:
-            workflow.note(session, _changes(kind, message))
+            runs.note(session, _changes(kind, message))
     return list(answers[0].message.tool_names)
 
 
