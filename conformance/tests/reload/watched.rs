@@ -45,7 +45,7 @@ fn a_path_that_does_not_exist_is_named() {
     assert!(stderr.contains("invalid --watch \"wrods.json\": it does not exist"), "{stderr}");
 }
 
-/// `git switch` removes a folder that one of the branches lacks, and creates it again. The tool process, and `pmcp`, run in it.
+/// `git switch` removes a folder that one of the branches lacks, and creates it again. The tool process and `pmcp` run in it.
 #[test]
 fn a_working_directory_that_is_created_again_is_used() {
     let sandbox = Sandbox::new();
@@ -69,4 +69,9 @@ fn a_working_directory_that_is_created_again_is_used() {
     }
     save("saved");
     host.until_names(&["saved"]);
+    // This one takes its processes along.
+    fs::rename(sandbox.path("project"), sandbox.path("moved")).expect("ours");
+    make("fourth");
+    host.until_names(&["fourth"]);
+    assert_eq!(host.text("fourth", &json!({})), "fourth");
 }

@@ -34,7 +34,8 @@ pub struct Command {
 impl Command {
     /// A command without arguments, in the caller's directory and with the caller's environment.
     ///
-    /// If the caller's directory is removed and created again after the first start, later processes start in the new one.
+    /// If the caller's directory is removed or moved after the first start, and another one gets its path, later processes
+    /// start in that one.
     ///
     /// A name without a slash is looked up in `PATH`; a relative path is relative to the directory of
     /// [`Command::current_dir`] where one is set.

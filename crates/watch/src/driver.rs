@@ -49,6 +49,9 @@ pub(crate) struct Driver {
     root: PathBuf,
     /// The root was moved or removed; once there is one again, notifications are opened again.
     root_lost: bool,
+    /// The root is not compared with its last scan before this moment. Without a pause, one that differs each time would be a
+    /// busy loop.
+    next_comparison: Instant,
     /// A batch that is ready while the reader is busy.
     waiting: Option<Batch>,
 }
@@ -73,6 +76,7 @@ impl Driver {
             notifier: None,
             next_look: None,
             root_lost: false,
+            next_comparison: Instant::now(),
             waiting: None,
         };
         let mut because = if asked.is_some() { None } else { driver.open_notifier().err() };
@@ -150,15 +154,26 @@ impl Driver {
         if leads_elsewhere {
             self.root = self.tree.root().to_owned();
         }
-        if self.notifier.is_some() && (leads_elsewhere || self.checks_root() && self.tree.is_root_lost()) {
+        let is_due = self.compares_root() && self.next_comparison <= Instant::now();
+        if leads_elsewhere && self.notifier.is_some() {
+            self.renew();
+        } else if is_due && self.tree.is_root_lost() {
+            self.next_comparison = Instant::now() + DEFAULT_POLL;
             self.renew();
         }
     }
 
-    /// True if a removed root may raise no notification, and no scan is due that would find it. On a file system of other
-    /// machines, which is polled, a directory may not keep its identity.
-    fn checks_root(&self) -> bool {
-        !native::COVERS_TREES && self.poll.is_none()
+    /// True if there are notifications, and a removed root may raise none. On a file system of other machines, which is
+    /// polled, a directory may not keep its identity.
+    fn compares_root(&self) -> bool {
+        self.notifier.is_some() && !native::COVERS_TREES && self.poll.is_none()
+    }
+
+    /// The next comparison of the root, if one is due without a notification.
+    fn comparison_at(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let at = if self.tree.is_empty() { now + DEFAULT_POLL } else { self.next_comparison };
+        (self.compares_root() && at > now).then_some(at)
     }
 
     /// Ends the notifications, and opens new ones as soon as there is a root.
@@ -246,9 +261,7 @@ impl Driver {
 
     fn wake_at(&self) -> Option<Instant> {
         let again = self.waiting.as_ref().map(|_| Instant::now() + BUSY_READER);
-        let is_watched = self.notifier.is_some() && self.checks_root() && self.tree.is_emptied();
-        let root = is_watched.then(|| Instant::now() + DEFAULT_POLL);
-        [self.debounce.deadline(), self.next_look, again, root].into_iter().flatten().min()
+        [self.debounce.deadline(), self.next_look, again, self.comparison_at()].into_iter().flatten().min()
     }
 }
 

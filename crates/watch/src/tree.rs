@@ -44,8 +44,6 @@ pub(crate) struct Tree {
     /// A named file, or a link on the way to one, may change without a notification.
     is_silent: bool,
     files: usize,
-    /// True after the first file.
-    had_files: bool,
     bounds: Bounds,
     /// True if a limit was reached, which is reported once.
     complained: bool,
@@ -84,7 +82,6 @@ impl Tree {
             elsewhere_watched: BTreeSet::new(),
             is_silent: false,
             files: 0,
-            had_files: false,
             bounds: Bounds { directories: MAX_DIRECTORIES, files: MAX_FILES },
             complained: false,
         };
@@ -101,9 +98,9 @@ impl Tree {
         self.is_silent
     }
 
-    /// True if there were files, and there is none now: the root may be removed next.
-    pub(crate) fn is_emptied(&self) -> bool {
-        self.had_files && self.files == 0
+    /// True if there are no files: the root may be removed next.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files == 0
     }
 
     /// True if the root is missing, or is another directory than at its last scan, which notifications are about. While a
@@ -197,7 +194,6 @@ impl Tree {
             None if full => None,
             None => {
                 self.files += 1;
-                self.had_files = true;
                 directory.files.insert(name.to_owned(), now)
             }
         };
@@ -327,7 +323,6 @@ impl Tree {
         }
         changed.extend(before.files.keys().map(|gone| path.join(gone)));
         self.files += now.files.len();
-        self.had_files |= self.files > 0;
         self.directories.insert(path.to_owned(), now);
         Ok(next)
     }

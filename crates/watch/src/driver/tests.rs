@@ -192,7 +192,9 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     let directory = tempfile::tempdir().unwrap();
     let (signals, received) = sync_channel(1);
     let (batches, mut reader) = mpsc::channel(1);
-    let watch = Watch { debounce: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
+    let file = directory.path().join("tools.py");
+    fs::write(&file, "").expect("writable");
+    let watch = Watch { debounce: Duration::ZERO, ..Watch::file(file) };
     let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
     let ends = Ends { signals: received, batches, stop: Arc::default() };
     let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), ends);
@@ -211,6 +213,37 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     driver.poll = None;
     driver.schedule_scan();
     assert_eq!(driver.wake_at(), None, "nothing is left to wait for");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_root_that_differs_each_time_is_compared_after_a_pause() {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().join("project");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("tools.py"), "").unwrap();
+    let (signals, received) = sync_channel(1);
+    let (batches, _reader) = mpsc::channel(1);
+    let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
+    let ends = Ends { signals: received, batches, stop: Arc::default() };
+    let (mut driver, _) = Driver::start(Watch::file(root.join("tools.py")), open, Inbox::new(signals), ends);
+    driver.follow_root();
+    assert!(driver.notifier.is_some() && driver.wake_at().is_none(), "the root is as it was");
+    let _in_use = fs::File::open(&root).unwrap();
+    fs::remove_dir_all(&root).unwrap();
+    fs::create_dir(&root).unwrap();
+    driver.follow_root();
+    assert!(driver.notifier.is_none() && driver.root_lost, "the notifications are opened again");
+    // Without a scan it differs still.
+    driver.next_look = None;
+    driver.reopen_root();
+    driver.follow_root();
+    assert!(driver.notifier.is_some(), "the next comparison waits");
+    let at = driver.wake_at().expect("it will come");
+    assert!(at > Instant::now() && at <= Instant::now() + DEFAULT_POLL);
+    driver.next_comparison = Instant::now();
+    driver.follow_root();
+    assert!(driver.notifier.is_none(), "the time is over");
 }
 
 fn changed(path: &Path) -> Event {
