@@ -223,8 +223,9 @@ impl Inner {
         let answer = self.client.send(&self.endpoint, outgoing).await;
         let answer = answer.map_err(|error| TokenError::Unavailable(error.to_string()))?;
         let claims = json::parse::<Map<String, Value>>(&answer);
-        let claims =
-            claims.map_err(|error| TokenError::Unavailable(format!("{} answers nonsense: {error}", self.endpoint)))?;
+        let unreadable =
+            |error| TokenError::Unavailable(format!("{} answers nonsense: {error}", self.endpoint.brief()));
+        let claims = claims.map_err(unreadable)?;
         let outcome = if claims.get("active") == Some(&Value::Bool(true)) {
             self.expected.check(Kind::Introspection, claims, SystemTime::now())
         } else {
