@@ -39,7 +39,8 @@ const LARGEST: usize = 64 << 10;
 /// and tasks after all others; a notice above 64 KiB is not sent. A notice may arrive twice, when the connection ends while it is sent.
 ///
 /// Notices are received over a separate connection, which is made again when it has ended, for as long as the bus is
-/// there. Some may have been missed then, and the sessions of this process get [`SessionNotice::Missed`].
+/// there. Some may have been missed before each connection, the first one included: the sessions that this process has then
+/// get [`SessionNotice::Missed`].
 #[derive(Debug)]
 pub struct RedisNotices {
     channel: Arc<Channel>,
@@ -186,21 +187,18 @@ impl Channel {
     /// Receives the notices of other processes.
     async fn receive(self: Arc<Self>) {
         let (mut url, limit) = (self.connection.url().clone(), self.connection.limit());
-        let (mut failures, mut is_away, mut was_subscribed) = (0_u32, false, false);
+        let (mut failures, mut is_away) = (0_u32, false);
         loop {
             sleep(pause(failures)).await;
             failures = failures.saturating_add(1);
             let channel = Arc::clone(&self);
             match Subscription::new(&url, limit, &self.name, move |message| channel.deliver(message)).await {
                 Ok(mut subscription) => {
-                    let was_away = std::mem::take(&mut is_away);
-                    if was_away {
+                    if std::mem::take(&mut is_away) {
                         tracing::info!(url = %self.connection.url(), "notices of other servers arrive again");
                     }
-                    // Sessions may have begun while the first subscription failed.
-                    if std::mem::replace(&mut was_subscribed, true) || was_away {
-                        self.missed();
-                    }
+                    // Sessions may have begun before the first subscription, too.
+                    self.missed();
                     while subscription.lasts().await {
                         failures = 0;
                     }

@@ -6,7 +6,7 @@ use protomcp_redis::{RedisStores, StoreUrl};
 use protomcp_server::{LeaseStore, NodeId};
 use protomcp_testing::{in_time, until};
 
-use crate::notices::{Inbox, arrives};
+use crate::notices::{Inbox, arrives, connects};
 use crate::server::{LONG, RedisServer, connect_within, keys, lease, own_address};
 
 /// Servers of which the first ones have these slots. One that is silent for this time, in milliseconds, has failed.
@@ -65,7 +65,7 @@ async fn a_replica_takes_the_place_of_its_node() {
     assert_eq!(stores.leases().register(&lease("a"), LONG).await, Ok(true));
     let (a, b) = (stores.notices(&NodeId::new("a")), stores.notices(&NodeId::new("b")));
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     until("the replica has the lease", || !servers[3].keys().is_empty()).await;
 
     servers[0].kill();

@@ -55,6 +55,12 @@ impl Inbox {
     }
 }
 
+/// Sends notices until one arrives, behind the first gap: whatever came before the connection was missed.
+pub(crate) async fn connects(from: &RedisNotices, to: &mut Inbox) {
+    assert_eq!(to.next().await, "Missed");
+    arrives(from, to).await;
+}
+
 /// Sends notices until one arrives.
 pub(crate) async fn arrives(from: &RedisNotices, to: &mut Inbox) {
     let probe = "file:///probe";
@@ -116,13 +122,23 @@ async fn sessions_are_told_of_a_gap() {
     let mut server = RedisServer::start(&[]);
     let (a, b) = (bus(&server, "a").await, bus(&server, "b").await);
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     for _ in 0..2 {
         server.kill();
         server.restart();
         assert_eq!(inbox.next().await, "Missed");
         arrives(&a, &mut inbox).await;
     }
+}
+
+/// A session may begin before the first connection is there.
+#[tokio::test]
+async fn sessions_are_told_of_a_gap_before_the_first_connection() {
+    let server = RedisServer::start(&[]);
+    let notices = bus(&server, "a").await;
+    // Nothing has been awaited in between, so that this thread has not connected.
+    let mut inbox = Inbox::of(&notices);
+    assert_eq!(inbox.next().await, "Missed");
 }
 
 /// The server is away when the process begins, and sessions begin before it is back.
@@ -147,7 +163,7 @@ async fn a_silent_server_is_left_for_another_one() {
     let a = connect_within(&server.url(), limit).await.notices(&NodeId::new("a"));
     let b = connect_within(&server.url(), limit).await.notices(&NodeId::new("b"));
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     server.replace();
     arrives(&a, &mut inbox).await;
 }
@@ -157,7 +173,7 @@ async fn a_store_that_is_away_costs_the_oldest_notices() {
     let mut server = RedisServer::start(&[]);
     let (a, b) = (bus(&server, "a").await, bus(&server, "b").await);
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     server.kill();
     let log = Log::capture();
     for number in 0..MANY {
@@ -180,7 +196,7 @@ async fn a_large_notice_is_not_sent() {
     let server = RedisServer::start(&[]);
     let (a, b) = (bus(&server, "a").await, bus(&server, "b").await);
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     let send = |bytes: usize| {
         let data = RawJson::text(&"x".repeat(bytes));
         a.notify(Audience::Everyone, SessionNotice::Log { level: Level::Info, logger: None, data: &data });
@@ -198,7 +214,7 @@ async fn messages_without_a_key_of_the_process_are_ignored() {
     let server = RedisServer::start(&[]);
     let (a, b) = (bus(&server, "a").await, bus(&server, "b").await);
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
     let log = Log::capture();
     let large = "x".repeat(1 << 20);
     for text in ["", "short", "sixteen bytes or a few more", &large] {

@@ -11,7 +11,7 @@ use protomcp_server::{LeaseStore, NodeId};
 use protomcp_testing::{eventually, in_time, until};
 use tempfile::TempDir;
 
-use crate::notices::{Inbox, arrives};
+use crate::notices::{Inbox, arrives, connects};
 use crate::server::{LONG, RedisServer, connect_within, keys, lease, own_address, spawn};
 
 /// The port of the sentinel.
@@ -66,7 +66,7 @@ async fn a_replica_takes_the_place_of_its_primary() {
 
     let (a, b) = (stores.notices(&NodeId::new("a")), stores.notices(&NodeId::new("b")));
     let mut inbox = Inbox::of(&b);
-    arrives(&a, &mut inbox).await;
+    connects(&a, &mut inbox).await;
 
     until("the sentinel knows the replica", knows_replica).await;
     primary.kill();
