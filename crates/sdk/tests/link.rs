@@ -8,12 +8,17 @@ use protomcp_envelope::{
     ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, MiddlewareInterceptRequest, Msg,
     ReadResourceRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse, ToolDefinition,
 };
-use protomcp_link::{Config as LinkConfig, Event, Link, Options};
+use protomcp_link::{Config as LinkConfig, Event, HandshakeError, Link, Options};
 use protomcp_sdk::{Config, Middleware, Verdict};
-use protomcp_server::{AskError, Context, InputRequests, TaskOptions};
+use protomcp_server::{
+    AskError, Context, InputRequests, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service,
+    TaskOptions,
+};
 use protomcp_testing::{in_time, patience};
 use protomcp_typed::{Prompt, Registry, Resource, TaskError, Tool, ToolChange, ToolSelection};
-use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
+use protomcp_types::{
+    Elicit, ErrorObject, Level, ListRoots, ListToolsResult, Progress, RawJson, ServerCapabilities, TaskSupport,
+};
 use tokio::sync::{Semaphore, mpsc};
 
 /// The bridge's end, after the handshake.
@@ -293,6 +298,30 @@ async fn a_changed_list_of_tools_is_sent_anew() {
     registry.tools().insert(Tool::new("b", "Comes later").handler(async || "b")).expect("it is valid");
     let Event::Listed(tools) = bridge.event(|event| matches!(event, Event::Listed(_))).await else { unreachable!() };
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+/// Answers each request for tools with the same page.
+struct Endless;
+
+impl Service for Endless {
+    async fn call(&self, _: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
+        let tools = RawJson::parse(r#"[{"name":"a","inputSchema":{"type":"object"}}]"#).expect("it is JSON");
+        Ok(ListToolsResult::new(tools).with_next("again").into())
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_end_fails_the_start() {
+    let mut info = ServerInfo::new("test", "1.0");
+    info.capabilities = ServerCapabilities::default().with_tools();
+    let server = Server::new(ServerHandle::new(info, Limits::default()), Endless);
+    let (near, far) = tokio::io::duplex(4096);
+    tokio::spawn(protomcp_sdk::serve(server, far, Config::default()));
+    let (link, events) = protomcp_link::drive(near, LinkConfig::default());
+    let mut bridge = Bridge { link, events, tools: Vec::new() };
+    let failed = bridge.event(|event| matches!(event, Event::HandshakeFailed(_))).await;
+    let Event::HandshakeFailed(HandshakeError::Refused(reason)) = failed else { panic!("{failed:?}") };
+    assert_eq!(reason, "tools/list: the list does not end: a cursor has come twice");
 }
 
 #[tokio::test]

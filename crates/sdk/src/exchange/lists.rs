@@ -7,6 +7,7 @@ use protomcp_envelope::{
     ToolListResponse,
 };
 use protomcp_server::{ServerRequest, ServerResult};
+use protomcp_session::NextPage;
 use protomcp_types::{ErrorObject, Method, Prompt, RawJson, Resource, ResourceTemplate, Subscribe, Tool};
 use protomcp_wire::process::definition;
 use serde::de::DeserializeOwned;
@@ -22,7 +23,7 @@ impl Exchange {
     /// Asks the server for a list; one that it does not have is empty.
     pub(super) fn list(&mut self, list: List, reply: Reply) -> Vec<Step> {
         if ServerRequest::is_offered(list.method(), &self.capabilities) {
-            vec![self.page(Listing { list, reply, items: Vec::new() }, None)]
+            vec![self.page(Listing::new(list, reply), None)]
         } else {
             self.listed(list, reply, &[])
         }
@@ -38,10 +39,17 @@ impl Exchange {
             Ok(page) => page,
             Err(error) => return self.unlisted(&listing, &error),
         };
-        listing.items.extend(items);
-        match next {
-            Some(cursor) => vec![self.page(listing, Some(cursor))],
-            None => self.listed(listing.list, listing.reply, &listing.items),
+        match listing.cursors.next(next) {
+            Ok(NextPage::At(cursor)) => {
+                listing.items.extend(items);
+                vec![self.page(listing, Some(cursor))]
+            }
+            Ok(NextPage::End) => {
+                listing.items.extend(items);
+                self.listed(listing.list, listing.reply, &listing.items)
+            }
+            Ok(NextPage::Repeated) => self.listed(listing.list, listing.reply, &listing.items),
+            Err(endless) => self.unlisted(&listing, &ErrorObject::internal(endless.to_string())),
         }
     }
 

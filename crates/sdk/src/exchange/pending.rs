@@ -1,6 +1,7 @@
 //! The requests that the server has not answered.
 
 use protomcp_server::ServerRequest;
+use protomcp_session::Cursors;
 use protomcp_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, RawJson};
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +34,13 @@ pub(crate) struct Listing {
     pub(crate) reply: Reply,
     /// The entries of the pages so far.
     pub(crate) items: Vec<RawJson>,
+    pub(crate) cursors: Cursors,
+}
+
+impl Listing {
+    pub(crate) fn new(list: List, reply: Reply) -> Self {
+        Self { list, reply, items: Vec::new(), cursors: Cursors::default() }
+    }
 }
 
 /// The lists of a server.
