@@ -25,7 +25,7 @@ pub fn to_envelope(complete: Complete) -> CompletionRequest {
 /// The result for the client, with as many values as MCP allows. A total of 0 is left out.
 ///
 /// # Errors
-/// −32603 with the error of the process.
+/// −32602 or −32603 with the error of the process.
 pub fn to_mcp(response: CompletionResponse) -> Result<CompleteResult, ErrorObject> {
     if let Some(error) = &response.error {
         return Err(tool_error::to_mcp("complete", error));

@@ -8,7 +8,7 @@ use crate::{content, metadata, tool_error};
 /// The result for the client.
 ///
 /// # Errors
-/// −32603 with the error of the process, or for a role that MCP does not have.
+/// −32602 or −32603 with the error of the process, or for a role that MCP does not have.
 pub fn to_mcp(name: &str, response: GetPromptResponse) -> Result<GetPromptResult, ErrorObject> {
     let what = format!("get prompt \"{name}\"");
     if let Some(error) = &response.error {
@@ -79,9 +79,11 @@ mod tests {
 
     #[test]
     fn a_reason_is_passed_on() {
-        let error = ToolError { error_code: "X".into(), message: "no ink".into(), ..Default::default() };
-        let error = to_mcp("p", GetPromptResponse { error: Some(error), ..response("user", "x") }).unwrap_err();
-        assert_eq!(error.message, r#"get prompt "p": no ink"#);
-        assert!(error.data.unwrap().as_str().contains(r#""error_code":"X""#));
+        for (error_code, code) in [("X", code::INTERNAL_ERROR), ("INVALID_ARGUMENTS", code::INVALID_PARAMS)] {
+            let error = ToolError { error_code: error_code.into(), message: "no ink".into(), ..Default::default() };
+            let error = to_mcp("p", GetPromptResponse { error: Some(error), ..response("user", "x") }).unwrap_err();
+            assert_eq!((error.code, &*error.message), (code, r#"get prompt "p": no ink"#));
+            assert!(error.data.unwrap().as_str().contains(&format!(r#""error_code":"{error_code}""#)));
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{metadata, tool_error};
 /// that the process leaves out.
 ///
 /// # Errors
-/// −32002 without contents, as published SDKs answer for an unknown resource; −32603 with the error of the process.
+/// −32002 without contents, as published SDKs answer for an unknown resource; −32602 or −32603 with the error of the process.
 pub fn to_mcp(uri: &str, media_type: &str, response: ReadResourceResponse) -> Result<ReadResourceResult, ErrorObject> {
     match response.error {
         Some(error) if error.error_code == NOT_FOUND => return Err(ErrorObject::resource_not_found(uri)),
