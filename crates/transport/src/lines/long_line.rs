@@ -1,4 +1,4 @@
-//! The request that a line is about which is too long to be kept: read from its bytes as they pass.
+//! The request that a line is about which cannot be read, or is too long to be kept: read from its bytes as they pass.
 
 use memchr::memchr2;
 use protomcp_types::{MAX_TOKEN, RequestId};
@@ -49,6 +49,11 @@ impl LongLine {
         let is_request = self.has_method || !self.has_outcome;
         let is_answer = self.has_outcome || !self.has_method;
         (self.id.clone().filter(|_| is_request), self.id.clone().filter(|_| is_answer))
+    }
+
+    /// The id of the request which the line is to answer, if it has an outcome.
+    pub(super) fn answers(&self) -> Option<RequestId> {
+        self.id.clone().filter(|_| self.has_outcome && !self.has_method)
     }
 
     /// Reads on, until everything is known.

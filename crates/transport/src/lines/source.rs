@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use memchr::memchr;
-use protomcp_types::{BYTE_ORDER_MARK, Incoming, Malformed, without_byte_order_mark};
+use protomcp_types::{BYTE_ORDER_MARK, Incoming, Malformed, code, without_byte_order_mark};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::lines::long_line::LongLine;
@@ -159,7 +159,7 @@ impl<R> LinesSource<R> {
                     let received = Incoming::parse(&line);
                     match &self.other_text {
                         Some(other_text) if received.is_err() && !is_meant_as_message(&line) => other_text.line(&line),
-                        _ => return Some(received),
+                        _ => return Some(received.map_err(|malformed| with_answered(malformed, &line))),
                     }
                 }
             }
@@ -199,6 +199,17 @@ impl<R> LinesSource<R> {
         let why = format!("a line is longer than {} bytes{name}", self.max_line);
         Malformed { id, answers, ..Malformed::invalid(None, why) }
     }
+}
+
+/// The same with the request that the line answers, if it is not JSON: some programs write `NaN`, tabs inside of texts, or
+/// another encoding. The request fails instead of waiting for another answer.
+fn with_answered(malformed: Malformed, line: &[u8]) -> Malformed {
+    if malformed.error.code != code::PARSE_ERROR {
+        return malformed;
+    }
+    let mut unreadable = LongLine::default();
+    unreadable.read(line);
+    Malformed { answers: unreadable.answers(), ..malformed }
 }
 
 /// Gets lines of text between messages.
@@ -385,6 +396,19 @@ mod tests {
                 assert!(source.next().await.unwrap().is_none());
                 sending.await.unwrap().unwrap();
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_not_json_has_the_id_of_its_request() {
+        let text = "{\"id\":5,\"result\":{\"a\":NaN}}\n{\"result\":\"a\tb\",\"id\":\"c\"}\n{\"id\":5,\"method\":\"a\tb\"}\n\
+                    {\"id\":5,\"level\":\"info\n{\"id\":5,\"error\":\"\u{ff}\"}\n";
+        let text: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
+        let mut source = LinesSource::new(std::io::Cursor::new(text), 1000);
+        for answers in [Some("5"), Some("\"c\""), None, None, Some("5")] {
+            let Some(Err(malformed)) = source.next().await.unwrap() else { panic!("it is not JSON") };
+            assert_eq!((malformed.error.code, malformed.id), (code::PARSE_ERROR, None));
+            assert_eq!(malformed.answers, answers.and_then(protomcp_types::RequestId::parse), "{answers:?}");
         }
     }
 
