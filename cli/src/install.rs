@@ -148,8 +148,13 @@ pub(crate) fn status(options: &Status) -> Result<(), Failure> {
         !report::problems(server).is_empty() || answer.is_some_and(Answer::is_failure)
     };
     let (failing, all) = (ours(&found).filter(does_fail).collect::<Vec<_>>(), ours(&found).count());
-    if options.no_start || failing.is_empty() {
+    let broken = found.iter().filter(|(_, installed)| matches!(installed.found, Found::Broken(_)));
+    let broken: Vec<_> = broken.map(|(host, _)| host.label).collect();
+    if options.no_start || failing.is_empty() && broken.is_empty() {
         return Ok(());
+    }
+    if failing.is_empty() {
+        return Err(Failure::failed(format!("hosts whose files cannot be read: {}", broken.join(", "))));
     }
     Err(Failure::failed(format!("servers that do not answer: {} of {all}: {}", failing.len(), named(&failing))))
 }

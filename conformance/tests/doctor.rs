@@ -66,6 +66,27 @@ fn hosts_that_start_the_file_are_named() {
 }
 
 #[test]
+fn a_broken_file_of_a_host_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    fs::create_dir_all(sandbox.path("home/.cursor")).expect("the sandbox can be written");
+    fs::write(sandbox.path("home/.cursor/mcp.json"), "{\"mcpServers\": {").expect("the sandbox can be written");
+    let (code, checks) = doctor(&sandbox, &["basics.py"]);
+    let found = finding(&checks, "host");
+    assert!(code == Some(1) && found.starts_with("bad: Cursor reads ") && found.contains("line 1"), "{checks:?}");
+}
+
+#[test]
+fn the_file_to_install_is_one_word() {
+    let sandbox = Sandbox::new();
+    fs::copy(sandbox.copy("py/basics.py"), sandbox.path("two words.py")).expect("the sandbox can be written");
+    let (_, checks) = doctor(&sandbox, &["two words.py"]);
+    assert!(finding(&checks, "host").contains("`pmcp install 'two words.py'`"), "{checks:?}");
+    let (_, checks) = doctor(&sandbox, &["missing.py"]);
+    assert!(!finding(&checks, "host").contains("install"), "{checks:?}");
+}
+
+#[test]
 fn a_file_that_prints_while_it_starts_is_named() {
     let sandbox = Sandbox::new();
     let tools = "from protomcp import tool\n\nprint('loading')\n\n@tool('Says hello.')\ndef hello() -> str:\n    return 'hello'\n";

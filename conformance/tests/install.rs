@@ -345,7 +345,9 @@ fn a_broken_file_of_a_host_is_left_alone() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it is ours");
     let error = user.refused(&["install", "tools.py", "--client", "cursor"], 1);
     assert!(error.contains("is read-only"), "{error}");
-    assert!(user.ok(&["status"]).contains("line 3, column 1"));
+    assert!(user.ok(&["status", "--no-start"]).contains("line 3, column 1"));
+    let error = user.refused(&["status"], 1);
+    assert!(error.contains("hosts whose files cannot be read: Claude Desktop"), "{error}");
 }
 
 /// A host whose file names commands only gets this program in front of the server.

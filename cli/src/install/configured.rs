@@ -19,16 +19,39 @@ pub(crate) fn configured(file: Option<&Path>) -> Vec<Configured> {
     let wanted = file.and_then(|file| file.canonicalize().ok());
     let mut all = Vec::new();
     for (host, scope) in hosts().iter().flat_map(|host| scopes.iter().map(move |scope| (host, scope))) {
+        // A host without a file for this scope.
         let Ok(installed) = installer.status(host, scope) else { continue };
-        if let Found::Servers(servers) = &installed.found {
-            let meant = servers.iter().filter(|server| match &wanted {
-                Some(file) => starts(server, file),
-                None => server.is_ours,
-            });
-            all.extend(meant.map(|server| of_server(host, server, file)));
+        match installed.found {
+            Found::Nothing => {}
+            Found::Broken(reason) => all.push(Configured {
+                found: format!("{} reads {}", host.label, installed.path),
+                fault: Some(reason),
+                fix: "correct the file: its host starts none of the servers in it".to_owned(),
+            }),
+            Found::Servers(servers) => {
+                let meant = servers.iter().filter(|server| match &wanted {
+                    Some(file) => starts(server, file),
+                    None => server.is_ours,
+                });
+                all.extend(meant.map(|server| of_server(host, server, file)));
+            }
         }
     }
-    all
+    if all.is_empty() { vec![none(file)] } else { all }
+}
+
+/// No host starts the file. One that does not exist is not offered to be added.
+fn none(file: Option<&Path>) -> Configured {
+    let found = match file {
+        Some(file) if !file.is_file() => "none starts it".to_owned(),
+        file => format!("none starts it; `pmcp install {}` adds it to one", word(file)),
+    };
+    Configured { found, fault: None, fix: String::new() }
+}
+
+/// The file as a word of a command.
+fn word(file: Option<&Path>) -> String {
+    file.map_or_else(|| "FILE".to_owned(), |file| shell_word(&file.to_string_lossy()))
 }
 
 /// True if it starts this file, or a link to it. A relative path depends on the directory in which the host starts it.
@@ -39,13 +62,11 @@ fn starts(server: &ListedServer, file: &Path) -> bool {
 fn of_server(host: &Host, server: &ListedServer, file: Option<&Path>) -> Configured {
     let mut secrets = Secrets::of(server);
     let words: Vec<_> = secrets.command().iter().map(|word| shell_word(word)).collect();
-    let file = file.map_or_else(|| "FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
+    let starts = secrets.url().unwrap_or_else(|| words.join(" "));
     Configured {
-        host: host.label.to_owned(),
-        server: server.name.clone(),
-        starts: secrets.url().unwrap_or_else(|| words.join(" ")),
+        found: format!("{} starts \"{}\": {starts}", host.label, server.name),
         fault: problems(server).into_iter().next(),
-        fix: format!("pmcp install {file} --client {}", host.id),
+        fix: format!("pmcp install {} --client {}", word(file), host.id),
     }
 }
 

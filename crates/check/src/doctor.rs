@@ -35,7 +35,7 @@ pub struct Facts {
     pub start: Option<Start>,
     /// The first line that the trial start has printed on standard output.
     pub printed: Option<String>,
-    /// The servers of hosts that start the file; without a file, those that run this program.
+    /// The files of hosts with servers that start the file; without a file, with those that run this program.
     pub hosts: Option<Vec<Configured>>,
     /// The directory for the socket.
     pub socket: Option<Socket>,
@@ -123,18 +123,14 @@ pub struct Socket {
     pub why: Option<String>,
 }
 
-/// A server in the file of a host.
+/// A server in the file of a host, or a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configured {
-    /// The host in a sentence.
-    pub host: String,
-    /// The name of the server.
-    pub server: String,
-    /// The command that the host starts, or the URL.
-    pub starts: String,
+    /// The host and the server that it starts, as a sentence; or that there is none.
+    pub found: String,
     /// The reason why the host cannot start it, if there is one.
     pub fault: Option<String>,
-    /// The command that puts it right.
+    /// The step that puts it right.
     pub fix: String,
 }
 
@@ -177,7 +173,7 @@ pub fn diagnose(facts: &Facts) -> Diagnoses {
         all.extend(facts.start.iter().flat_map(start));
         all.extend(facts.printed.as_deref().map(output));
     }
-    all.extend(facts.hosts.iter().flat_map(|hosts| self::hosts(hosts, facts.file.as_deref())));
+    all.extend(facts.hosts.iter().flat_map(|hosts| self::hosts(hosts)));
     all.extend(facts.socket.as_ref().map(socket));
     all.extend(facts.port.as_ref().map(|(port, why)| self::port(*port, why.as_deref())));
     all.extend(facts.watches.map(|(allowed, needed)| watches(allowed, needed)));
@@ -288,19 +284,10 @@ fn output(line: &str) -> Diagnosis {
 }
 
 /// The hosts that have the file, or without one those that have any server of this program.
-fn hosts(all: &[Configured], file: Option<&Path>) -> Vec<Diagnosis> {
-    let part = "host";
-    if all.is_empty() {
-        let name = file.map_or_else(|| "FILE".into(), |file| file.display().to_string());
-        return vec![good(part, format!("none starts it; `pmcp install {name}` adds it to one"))];
-    }
-    let one = |configured: &Configured| {
-        let Configured { host, server, starts, fault, fix } = configured;
-        let found = format!("{host} starts \"{server}\": {starts}");
-        match fault {
-            None => good(part, found),
-            Some(fault) => bad(part, format!("{found}\n{fault}"), fix.clone()),
-        }
+fn hosts(all: &[Configured]) -> Vec<Diagnosis> {
+    let one = |Configured { found, fault, fix }: &Configured| match fault {
+        None => good("host", found.clone()),
+        Some(fault) => bad("host", format!("{found}\n{fault}"), fix.clone()),
     };
     all.iter().take(MAX_HOSTS).map(one).collect()
 }

@@ -104,6 +104,7 @@ impl Installer {
         drafts::clean(&records);
         let mut edit = edit(host, path.clone(), file.text(), receipts.of(&path), action)?;
         if edit.after.is_none() || edit.after != edit.before {
+            file.check_writable()?;
             back_up(&file, &mut edit, &receipts.copies())?;
         }
         match &edit.after {

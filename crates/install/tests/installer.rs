@@ -230,6 +230,8 @@ fn a_read_only_file_stays() {
     let error = user.install("cursor", "tools").expect_err("it is read-only").to_string();
     assert!(error.contains("is read-only"), "{error}");
     assert_eq!(read(&path), "{}");
+    let folder = path.parent().expect("it is in a folder");
+    assert_eq!(fs::read_dir(folder).expect("it is there").count(), 1, "no copy is made");
 }
 
 #[test]

@@ -111,9 +111,7 @@ fn each_fault_of_the_machine_has_its_fix() {
 
 fn configured(fault: Option<&str>) -> Configured {
     Configured {
-        host: "Cursor".into(),
-        server: "tools".into(),
-        starts: "pmcp dev /a/tools.py".into(),
+        found: "Cursor starts \"tools\": pmcp dev /a/tools.py".into(),
         fault: fault.map(Into::into),
         fix: "pmcp install tools.py --client cursor".into(),
     }
@@ -134,13 +132,11 @@ fn prints_and_hosts_have_their_fixes() {
     ]);
     let well = diagnose(&Facts { hosts: Some(vec![configured(None)]), ..facts() });
     assert!(well.is_well() && well.to_text().contains("Cursor starts \"tools\": pmcp dev /a/tools.py"), "{well:?}");
-    let none = diagnose(&Facts { hosts: Some(Vec::new()), ..facts() });
-    assert!(none.is_well() && none.to_text().contains("`pmcp install tools.py` adds it"), "{none:?}");
 }
 
 #[test]
 fn a_machine_without_a_file_has_findings() {
-    let all = diagnose(&Facts { file: None, hosts: Some(Vec::new()), ..facts() });
+    let all = diagnose(&Facts { file: None, hosts: Some(vec![configured(None)]), ..facts() });
     let parts: Vec<_> = all.0.iter().map(|one| one.part).collect();
     assert_eq!(parts, ["host", "socket", "port", "watches", "watchers", "open files"]);
 }
