@@ -236,10 +236,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Some("-v" | "-V" | "--version") => return Ok(Parsed::Print(VERSION_LINE.into())),
         _ => {}
     }
-    let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let plain = match grammar.parse(&words) {
         Ok(matches) => matches,
-        Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
+        Err(error) => return refuse(&error, &words, &grammar.whole()).map(Parsed::Print),
     };
     let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
     #[cfg(feature = "http")]
@@ -253,7 +252,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     let matches = Settings::of(&grammar, &plain, variable)?.matches(&grammar, &words, plain)?;
     let command = match Cli::from_arg_matches(&matches) {
         Ok(Cli { command }) => command,
-        Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
+        Err(error) => return refuse(&error, &words, &grammar.whole()).map(Parsed::Print),
     };
     Line { grammar, tool_flags, network_flags, polls }.parsed(command)
 }

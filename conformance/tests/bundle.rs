@@ -172,11 +172,13 @@ fn the_same_files_make_the_same_bundle() {
 fn mistakes_make_no_bundle() {
     let sandbox = project();
     fs::write(sandbox.path("broken.py"), "raise SystemExit('not today')\n").expect("the sandbox can be written");
+    fs::create_dir(sandbox.path("tools/empty")).expect("the sandbox can be written");
     for (words, code, expected) in [
         (&["broken.py", "--sdk", "bundled"][..], 1, "not today"),
         (&["tools"], 2, "tools is a directory"),
         (&["tools/greet.py", "--setting", "A B"], 2, "invalid --setting \"A B\""),
         (&["tools/greet.py", "--include", "stub"], 2, "invalid --include: there is no stub below tools"),
+        (&["tools/greet.py", "--include", "tools/empty"], 2, "empty is neither a file nor a directory with files"),
         (&["tools/greet.py", "--url", "https://example.com"], 2, "--registry-name"),
         (&["tools/greet.py", "--version", "1.x"], 2, "invalid --version \"1.x\""),
         (

@@ -67,10 +67,9 @@ impl Config {
         let usual = if words.iter().any(is_config) { "run" } else { "dev" };
         let verb = (!is_verb).then(|| OsString::from(usual));
         let words: Vec<_> = [OsString::from("pmcp")].into_iter().chain(verb).chain(words).collect();
-        let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = match grammar.parse(&words) {
             Ok(matches) => matches,
-            Err(error) => return refuse(&error, &verb, &whole),
+            Err(error) => return refuse(&error, &words, &whole),
         };
         let settings = Settings::of(&grammar, &plain, variable)?;
         let all = settings.matches(&grammar, &words, plain.clone())?;

@@ -1,5 +1,6 @@
 //! Errors of the parser, in the words of this program.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Command;
@@ -67,11 +68,15 @@ fn usage(error: &clap::Error) -> String {
     }
 }
 
-/// The command that has a flag, if it is another one than `verb`.
-fn owner<'a>(grammar: &'a Command, verb: &str, flag: &str) -> Option<&'a str> {
+/// The command that has a flag, if it is another one than the first of these words: one that follows it, or the first
+/// one in the help.
+fn owner<'a>(grammar: &'a Command, words: &[String], flag: &str) -> Option<&'a str> {
     let name = flag.strip_prefix("--")?;
     let has_flag = |command: &&Command| command.get_arguments().any(|known| known.get_long() == Some(name));
-    grammar.get_subcommands().filter(has_flag).map(Command::get_name).find(|owner| *owner != verb)
+    let (verb, after) = words.split_first()?;
+    let named = after.iter().filter_map(|word| grammar.find_subcommand(word)).find(has_flag);
+    let any = || grammar.get_subcommands().filter(has_flag).find(|owner| owner.get_name() != verb);
+    named.or_else(any).map(Command::get_name)
 }
 
 /// The flag of the command itself that is the same for servers behind it, or for the one that it uses: `--era` and
@@ -84,8 +89,9 @@ fn counterpart(grammar: &Command, verb: &str, flag: &str) -> Option<String> {
 }
 
 /// The remedy for an unknown flag. `near`: a suggestion of the parser.
-fn flag_hint(grammar: &Command, verb: &str, flag: &str, near: &str) -> String {
-    match (counterpart(grammar, verb, flag), owner(grammar, verb, flag), near) {
+fn flag_hint(grammar: &Command, words: &[String], flag: &str, near: &str) -> String {
+    let verb = words.first().map_or("", String::as_str);
+    match (counterpart(grammar, verb, flag), owner(grammar, words, flag), near) {
         (Some(own), ..) => format!("; did you mean {own}?"),
         (None, Some(owner), _) if verb.starts_with('-') => format!(" before the command; use pmcp {owner} {flag}"),
         (None, Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
@@ -94,8 +100,11 @@ fn flag_hint(grammar: &Command, verb: &str, flag: &str, near: &str) -> String {
     }
 }
 
-/// Translates an error of the parser about the command `verb`; help is not an error, but a text to print.
-pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Result<String, Failure> {
+/// Translates an error of the parser about these words, the name of the program first; help is not an error, but a text
+/// to print.
+pub(super) fn refuse(error: &clap::Error, words: &[OsString], grammar: &Command) -> Result<String, Failure> {
+    let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let verb = words.first().map_or("", String::as_str);
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         Some(ContextValue::Strings(texts)) => texts.join(", "),
@@ -113,7 +122,7 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
     match error.kind() {
         ErrorKind::DisplayHelp => Ok(error.render().to_string()),
         ErrorKind::UnknownArgument if argument().starts_with('-') => {
-            let hint = flag_hint(grammar, verb, &flag(), &context(ContextKind::SuggestedArg));
+            let hint = flag_hint(grammar, &words, &flag(), &context(ContextKind::SuggestedArg));
             Err(Failure::usage(format!("unknown flag \"{}\"{hint}", brief(&flag()))))
         }
         ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", brief(&argument())))),
@@ -192,6 +201,8 @@ mod tests {
             ("serve FILE", r#"unknown command "serve"; did you mean run?"#),
             ("start FILE", r#"unknown command "start"; did you mean run?"#),
             ("--era stateful run FILE", r#"unknown flag "--era" before the command; use pmcp list --era"#),
+            ("--quiet list FILE", r#"unknown flag "--quiet" before the command; use pmcp list --quiet"#),
+            ("--quiet", r#"unknown flag "--quiet" before the command; use pmcp dev --quiet"#),
         ] {
             let line = format!("pmcp {line}").replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
             let refused = parse(line.split(' ').map(Into::into)).expect_err(&line);

@@ -287,8 +287,8 @@ fn check_values(grammar: &Grammar, verb: &str, level: &[Setting]) -> Result<(), 
 }
 
 fn refused(error: &clap::Error, command: &Command, place: &str) -> Failure {
-    let reason =
-        refuse(error, command.get_name(), command).err().map(|failure| failure.to_string()).unwrap_or_default();
+    let words = ["pmcp", command.get_name()].map(OsString::from);
+    let reason = refuse(error, &words, command).err().map(|failure| failure.to_string()).unwrap_or_default();
     Failure::usage(format!("{place}: {reason}"))
 }
 

@@ -158,8 +158,12 @@ const OF_HOSTS: &[&str] = &[
 pub(super) fn read(path: &Path, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
     let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
     let text = text(path).map_err(invalid)?;
-    let entries = parse(without_mark(&text), variable).map_err(invalid)?;
-    if entries.is_empty() { Err(invalid("it names no server".into())) } else { Ok(entries) }
+    let (entries, off) = parse(without_mark(&text), variable).map_err(invalid)?;
+    match (entries.is_empty(), off) {
+        (false, _) => Ok(entries),
+        (true, 0) => Err(invalid("it names no server".into())),
+        (true, off) => Err(invalid(format!("all servers in it are disabled ({off}): enable one of them"))),
+    }
 }
 
 /// Refuses a file that cannot be read.
@@ -172,7 +176,8 @@ fn text(path: &Path) -> Result<String, String> {
     read_bounded(path, MAX_FILE, "a configuration").map_err(|error| error.to_string())
 }
 
-fn parse(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
+/// The servers, and the number of those that are disabled.
+fn parse(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<(Vec<Entry>, usize), String> {
     let json = without_comments(text).map_err(|error| error.to_string())?;
     let file = RawJson::parse(json).and_then(|raw| JsonObject::from_raw(&raw)).map_err(|error| error.to_string())?;
     let is_value = |value: &&RawJson| value.kind() != Kind::Null;
@@ -183,19 +188,20 @@ fn parse(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<E
         return Err(format!("two servers have the name \"{name}\""));
     }
     let servers = JsonObject::from_raw(servers).map_err(no_object)?;
-    let mut entries = Vec::new();
+    let (mut entries, mut off) = (Vec::new(), 0);
     for (name, entry) in servers.iter().filter(|(_, entry)| is_value(entry)) {
         if name.is_empty() {
             return Err("a server has an empty name".into());
         }
         let entry: Written = entry.to().map_err(|error| format!("server \"{name}\": {error}"))?;
         if entry.is_off() {
+            off += 1;
             continue;
         }
         let location = location(entry, variable).map_err(|why| format!("server \"{name}\": {why}"))?;
         entries.push(Entry { name: name.to_owned(), location });
     }
-    Ok(entries)
+    Ok((entries, off))
 }
 
 fn location(mut entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Result<Location, String> {

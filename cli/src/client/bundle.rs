@@ -148,7 +148,13 @@ fn collect(options: &BundleOptions, skills: &NamedSkills<'_>, files: &mut Files<
             let (path, root) = (path.display(), root.display());
             return Err(Failure::usage(format!("invalid --include: there is no {path} below {root}")));
         };
-        files.read_tree(WalkBuilder::new(path).standard_filters(false), &folder, |_| true)?;
+        let read = files.read_tree(WalkBuilder::new(&path).standard_filters(false), &folder, |_| true)?;
+        if read == 0 {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "invalid --include: {path} is neither a file nor a directory with files"
+            )));
+        }
     }
     skills.add(&folder, files)?;
     files.read(&folder, file, family.is_empty())

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::args::client::CallOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
-use crate::client::content::as_text;
+use crate::client::content::{as_text, is_result};
 use crate::client::refusal::{self, Asking, meant};
 use crate::client::unless_interrupted;
 use crate::exit::{self, Failure};
@@ -54,6 +54,10 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     }
     let result = outcome.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant, asking))?;
     let value = as_object(&result)?;
+    if !json && !is_result(&value) {
+        let why = "the server has answered without a list of content; --json prints its answer";
+        return Err(Failure::failed(format!("calling {tool:?}: {why}")));
+    }
     let text = if json { format!("{result}\n") } else { as_text(&value) };
     let advice = asking.advice(&text);
     exit::print(&exit::for_stdout(text))?;

@@ -14,6 +14,14 @@ pub(super) fn as_text(result: &Value) -> String {
     blocks.iter().map(|block| format!("{}\n", block_text(block))).collect()
 }
 
+/// True if a result has what MCP says: a list of content, or structured content.
+pub(super) fn is_result(result: &Value) -> bool {
+    match result.get("content") {
+        None => !result["structuredContent"].is_null(),
+        Some(content) => content.is_array(),
+    }
+}
+
 /// A block of content.
 fn block_text(block: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -75,6 +83,19 @@ mod tests {
         assert_eq!(as_text(&json!({"content": blocks})), expected);
         assert_eq!(as_text(&json!({"content": [], "structuredContent": 5})), "5\n");
         assert_eq!(as_text(&json!({"content": []})), "");
+    }
+
+    #[test]
+    fn a_result_has_a_list_of_content_or_structured_content() {
+        for (result, expected) in [
+            (json!({"content": []}), true),
+            (json!({"structuredContent": {"a": 1}}), true),
+            (json!({"content": "hello"}), false),
+            (json!({"content": "hello", "structuredContent": {"a": 1}}), false),
+            (json!({"toolResult": "hello"}), false),
+        ] {
+            assert_eq!(is_result(&result), expected, "{result}");
+        }
     }
 
     #[test]

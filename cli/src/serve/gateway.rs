@@ -275,7 +275,7 @@ pub(super) async fn serve<E: Display>(
                     if gateway.is_watching() {
                         gateway.reload();
                     } else {
-                        tracing::info!("servers reload by themselves; nothing to do");
+                        tracing::info!("no server is watched, so that nothing is reloaded; restart pmcp to start servers again");
                     }
                 }
             }

@@ -21,6 +21,7 @@ use protomcp_client::Client;
 use protomcp_types::null_as_default;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_saphyr::UserMessageFormatter;
 
 pub use expectation::Expectation;
 pub use matcher::Matcher;
@@ -156,7 +157,7 @@ impl Scenario {
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = serde_saphyr::from_str(text).map_err(|error| {
             // The place and the reason; the lines around it follow.
-            let text = error.to_string();
+            let text = error.render_with_formatter(&UserMessageFormatter);
             ScenarioError(text.lines().next().unwrap_or(&text).trim_start_matches("error: ").to_owned())
         })?;
         if scenario.steps.is_empty() {
@@ -385,6 +386,8 @@ steps:
             ("steps: [{roots: []}]", "step 1: a client has roots from the beginning"),
             ("{roots: [{url: x}], steps: [{roots: []}]}", "expected the URI of a root"),
             ("steps: [", "line"),
+            ("steps: [{wait: 1s}]\n---\nsteps: []\n", "only single YAML document expected but multiple found"),
+            ("steps: []\nsteps: []\n", "duplicate mapping key `steps` is not allowed here"),
         ] {
             let error = Scenario::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

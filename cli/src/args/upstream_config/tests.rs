@@ -3,7 +3,7 @@
 use super::*;
 
 fn parsed(text: &str) -> Result<Vec<Entry>, String> {
-    parse(text, &|name| (name == "TOKEN").then(|| "secret".into()))
+    parse(text, &|name| (name == "TOKEN").then(|| "secret".into())).map(|(entries, _)| entries)
 }
 
 fn command(text: &str) -> StdioCommand {
@@ -67,6 +67,10 @@ fn servers_that_are_off_are_left_out() {
         let entries = parsed(&format!(r#"{{"mcpServers":{{"a":{{"command":"x",{flag}}}}}}}"#)).unwrap();
         assert!(entries.is_empty(), "{flag}");
     }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"mcpServers":{"a":{"command":"x","disabled":true}}}"#).unwrap();
+    let refused = read(file.path(), &|_| None).unwrap_err().to_string();
+    assert!(refused.ends_with("all servers in it are disabled (1): enable one of them"), "{refused}");
     command(r#"{"command":"x","disabled":false,"enabled":true,"isActive":true}"#);
 }
 

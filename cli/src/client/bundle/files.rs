@@ -118,13 +118,14 @@ impl<'a> Files<'a> {
         self.add(folder.place(path)?, data, is_executable)
     }
 
-    /// All files of a walk that are chosen.
+    /// All files of a walk that are chosen. Returns their number.
     pub(super) fn read_tree(
         &mut self,
         walk: &mut WalkBuilder,
         folder: &Folder,
         chosen: impl Fn(&Path) -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<usize, Failure> {
+        let mut read = 0;
         for entry in walk.follow_links(true).build() {
             let entry = entry.map_err(|error| unreadable(&error))?;
             self.seen += 1;
@@ -134,11 +135,12 @@ impl<'a> Files<'a> {
             let path = entry.path();
             if entry.file_type().is_some_and(|kind| kind.is_file()) && chosen(path) {
                 self.read(folder, path, is_program(path))?;
+                read += 1;
             } else if entry.path_is_symlink() && entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 folder.inside(path)?;
             }
         }
-        Ok(())
+        Ok(read)
     }
 
     /// An error that names the files with secrets, if there are any.
