@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Optional, TypeVar
 
 import pytest
 
@@ -564,3 +564,77 @@ def test_a_log_message_has_its_text_and_its_data() -> None:
             {"message": "order", "color": "red", "count": 1, "note": None},
             {"message": "own", "data": {"message": "other", "two": 2}},
         ]
+
+
+def test_a_log_message_without_a_form_in_json_is_sent_as_text() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+
+    @tool
+    def speak(ctx: ToolContext) -> str:
+        ctx.log.error(FileNotFoundError("no disk"))
+        ctx.log.error("one", data={"why": ValueError("bad"), "count": 1, "ratio": float("nan")})
+        ctx.log.info("", data=[object, {1}])
+        ctx.log.info("circle", data=circle)
+        return "said"
+
+    with Harness() as tools:
+        assert tools.call(speak).text == "said"
+        *logs, (_, last) = tools.logs
+        assert [data for _, data in logs] == [
+            {"message": "FileNotFoundError: no disk"},
+            {"message": "one", "why": "ValueError: bad", "count": 1, "ratio": "nan"},
+            ["<class 'object'>", [1]],
+        ]
+        assert last == {"message": "circle", "data": ["…"]}
+
+
+def test_a_log_message_with_a_cyclic_tree_is_bounded() -> None:
+    tree: dict[str, Any] = {"children": []}
+    tree["children"] = [{"name": name, "parent": tree} for name in range(10_000)]
+
+    @tool
+    def speak(ctx: ToolContext) -> str:
+        ctx.log.info("tree", data=tree)
+        return "said"
+
+    with Harness() as tools:
+        assert tools.call(speak).text == "said"
+        ((_, data),) = tools.logs
+        assert data["children"][0] == {"name": 0, "parent": "…"}
+        assert data["children"][-1] == "…"
+
+
+class Own:
+    """A type without a form in JSON."""
+
+
+@pytest.mark.parametrize(
+    "hint", [Any, Any | None, TypeVar("T"), Annotated[Any, "x"], Optional["ToolContext"], "Unknown", Own]
+)
+def test_ctx_is_the_context_unless_its_type_is_one_of_an_argument(hint: Any) -> None:
+    def some(ctx=None) -> str:  # type: ignore[no-untyped-def]
+        return type(ctx).__name__
+
+    some.__annotations__["ctx"] = hint
+    tool(some)
+    with Harness() as tools:
+        assert tools.call("some").text == "ToolContext"
+
+
+def test_ctx_is_an_argument_if_its_type_says_so() -> None:
+    @tool
+    def pods(ctx: str, size: int = 1) -> str:
+        return f"{ctx} {size}"
+
+    @tool
+    def plain(ctx) -> str:  # type: ignore[no-untyped-def]
+        return type(ctx).__name__
+
+    @tool
+    def some(ctx: Any) -> str:
+        return type(ctx).__name__
+
+    with Harness() as tools:
+        assert tools.call(pods, ctx="prod").text == "prod 1"
+        assert [tools.call(each).text for each in (plain, some)] == ["ToolContext", "ToolContext"]

@@ -193,13 +193,6 @@ def tool_of_group() -> None:
         one = action("same")(lambda self: "")
 
 
-def step_and_cancel() -> None:
-    @workflow("flow")
-    class Flow:
-        begin = step("begin", initial=True, next=["cancel"])(lambda self: "")
-        end = step("cancel", terminal=True)(lambda self: "")
-
-
 def in_a_loop() -> None:
     for value in ("first", "second"):
         tool(name="same")(lambda value=value: value)
@@ -213,7 +206,6 @@ def in_a_loop() -> None:
         (lambda: action_twice("separate"), "tool 'shapes.same'"),
         (lambda: action_twice("union"), "action of 'shapes', 'same'"),
         (tool_of_group, "tool 'shapes.same'"),
-        (step_and_cancel, "tool 'flow.cancel'"),
         (lambda: [prompt(name="same")(each) for each in (later, callback)], "prompt 'same'"),
         (lambda: [resource("a://b")(each) for each in (later, callback)], "resource 'a://b'"),
         (lambda: [resource_template("a://{b}")(each) for each in (later, callback)], "resource template 'a://{b}'"),
@@ -332,3 +324,43 @@ def test_a_step_that_fails_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> N
         assert capfd.readouterr().err == ""
         assert "KeyError: 'bad'" in tools.call("flow.begin", how="bad").text
         assert 'return {"good": "begun"}[how]' in capfd.readouterr().err
+
+
+def test_an_action_has_parameters_that_arrive() -> None:
+    @tool_group("union", strategy="union")
+    class Union:
+        @action("run")
+        def run(self, action: str) -> str:
+            return action
+
+    with pytest.raises(DeclarationError, match="the parameter action chooses the action: give it another name"):
+        Harness().__enter__()
+
+
+@dataclasses.dataclass
+class Options:
+    name: str
+
+
+def other_options() -> type:
+    @dataclasses.dataclass
+    class Options:
+        depth: int
+
+    return Options
+
+
+def test_actions_may_have_types_of_one_name() -> None:
+    def first(self: Any, options: Options) -> str:
+        return repr(options)
+
+    def second(self: Any, options: Any, more: Options | None = None) -> str:
+        return repr(options)
+
+    second.__annotations__["options"] = other_options()
+    tool_group("union", strategy="union")(type("Union", (), {"a": action("a")(first), "b": action("b")(second)}))
+    with Harness() as tools:
+        schema = json.loads(tools.tools["union"].input_schema_json)
+        found = [each["$ref"].rpartition("/")[2] for each in schema["properties"]["options"]["anyOf"]]
+        assert [list(schema["$defs"][each]["properties"]) for each in found] == [["name"], ["depth"]]
+        assert "depth=1" in tools.call("union", action="b", options={"depth": 1}).text

@@ -521,3 +521,35 @@ def test_a_sidecar_that_is_registered_during_a_call_starts_before_the_next(sidec
         assert "late" not in tools.call("names").text
         tools.call("late")
         assert "protomcp-test-late.pid" in tools.call("names").text
+
+
+def _leave(way: str) -> None:
+    if way == "exits":
+        sys.exit(3)
+    if way == "raises":
+        raise ValueError("in the child")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("way", "status"), [("returns", 0), ("exits", 3), ("raises", 1)])
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+def test_a_forked_process_ends_when_it_leaves_the_handler(is_async: bool, way: str, status: int) -> None:
+    """Otherwise it would answer the call, and those after it, in the place of its parent."""
+
+    def fork() -> int:
+        if child := os.fork():
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        _leave(way)
+        return -1
+
+    async def fork_later() -> int:
+        if child := os.fork():
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        await asyncio.sleep(0)
+        _leave(way)
+        return -1
+
+    tool(name="fork")(fork_later if is_async else fork)
+    with Harness() as tools:
+        assert tools.call("fork").text == str(status)
+        assert tools.call("fork").text == str(status)

@@ -94,3 +94,21 @@ def test_a_completion_that_is_a_text_is_one_value() -> None:
     completion("ref/prompt", "ask", "of")(lambda typed: "tea")
     with Harness() as tools:
         assert tools.complete("ref/prompt", "ask", "of", "") == ["tea"]
+
+
+def test_lists_and_objects_of_prompts_are_read_from_text() -> None:
+    prompt(name="ask")(_ask)
+    with Harness() as tools:
+        assert tools.get("ask", tags='["a"]', limits='{"a": 1}')[0][1]["text"] == "['a'] {'a': 1}"
+        with pytest.raises(LookupError, match='expected array, got "a"'):
+            tools.get("ask", tags="a")
+
+
+def _ask(tags: list[str], limits: dict[str, int] | None = None) -> str:
+    return f"{tags} {limits}"
+
+
+def test_any_names_of_a_template_are_passed() -> None:
+    resource_template("a://{of}/{user-id}")(lambda **values: repr(values))
+    with Harness() as tools:
+        assert tools.read("a://b/c") == ["{'of': 'b', 'user-id': 'c'}"]

@@ -6,10 +6,11 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
 import pathlib
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict, Union
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, NewType, TypedDict, Union
 
 import pydantic
 import pytest
@@ -44,6 +45,22 @@ class Node:
 
     value: int
     children: list[Node] = dataclasses.field(default_factory=list)
+
+
+class Plain:
+    """A type without a form in JSON."""
+
+
+@dataclasses.dataclass
+class Box:
+    size: dataclasses.InitVar[int]
+    area: int = 0
+    kind: ClassVar[str] = "box"
+    maker: dataclasses.InitVar[Plain | None] = None
+    bare: dataclasses.InitVar = None  # type: ignore[type-arg]
+
+    def __post_init__(self, size: int, maker: Plain | None, bare: Any) -> None:
+        self.area = size * size
 
 
 class Options(TypedDict, total=False):
@@ -350,3 +367,19 @@ def test_values_of_functions_are_not_in_the_schema() -> None:
         assert tools.call(query, text="a").text == "a user of connection connection True"
         assert tools.call(query, text="a", db="x").is_error
     assert STEPS == ["open", "close"]
+
+
+def test_a_dataclass_takes_what_its_init_takes() -> None:
+    @tool
+    def box(box: Box) -> int:
+        return box.area
+
+    with Harness() as tools:
+        assert tools.call(box, box={"size": 3}).text == "9"
+        assert '"size" is missing' in tools.call(box, box={"area": 3}).text
+        schema = json.loads(tools.tools["box"].input_schema_json)
+    assert sorted(schema["$defs"]["Box"]["properties"]) == ["area", "bare", "size"]
+
+
+def test_the_keys_of_an_enum_are_in_the_schema_of_the_object() -> None:
+    assert Types(globals()).of(dict[Color, int]).schema["propertyNames"]["enum"] == ["red", "blue"]

@@ -10,6 +10,7 @@ import pytest
 from protomcp import ToolError, ToolResult, step, tool, tool_manager, workflow
 from protomcp import _workflow_runs as runs
 from protomcp._wire import ActiveToolsResponse, Envelope
+from protomcp.errors import DeclarationError
 from protomcp.testing import Harness
 from test_workflows import BOTH, declare, handle_of, is_empty
 
@@ -193,3 +194,26 @@ def test_the_end_of_a_step_whose_run_is_forgotten_leaves_the_new_run(monkeypatch
         go.set()
         beginning.result()
         assert tools.call("flow.end").text == "over"
+
+
+def test_a_step_has_a_name_and_parameters_that_arrive() -> None:
+    first = step("begin", initial=True, next=["cancel"])(lambda self: "begun")
+    with pytest.raises(ValueError, match="step 'cancel' has the name of the tool that cancels a run"):
+        workflow("flow")(
+            type("Flow", (), {"begin": first, "cancel": step("cancel", terminal=True)(lambda self: "over")})
+        )
+    kept = step("begin", initial=True, next=["cancel"], no_cancel=True)(lambda self: "begun")
+    workflow("kept", handles=True)(
+        type("Kept", (), {"begin": kept, "cancel": step("cancel", terminal=True)(lambda self: "mine")})
+    )
+    with Harness() as tools:
+        handle = handle_of(tools.call("kept.begin"))
+        assert tools.call("kept.cancel", **handle).text == "mine"
+
+    def publish(self: Any, handle: str) -> str:
+        return handle
+
+    begin = step("begin", initial=True, next=["end"])(lambda self: "begun")
+    workflow("post", handles=True)(type("Post", (), {"begin": begin, "end": step("end", terminal=True)(publish)}))
+    with pytest.raises(DeclarationError, match="the parameter handle is the handle of the run: give it another name"):
+        Harness().__enter__()

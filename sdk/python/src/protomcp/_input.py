@@ -81,7 +81,7 @@ class Input:
                 self.injected.append(name)
             if name in hidden:
                 continue
-            if name == "ctx" or context_type_of(hint) is not None:
+            if context_type_of(hint) is not None or (name == "ctx" and not self._is_argument(name, hint)):
                 self.context_name, self.context_type = name, context_type_of(hint)
             elif provider := provider_of(hint, default):
                 self.dependencies.append((name, provider))
@@ -96,6 +96,16 @@ class Input:
         self._exact = [(each, _exact_type(each.kind)) for each in self.fields]
         self.schema = self._schema()
         self.has_models = self.types.has_models
+
+    def _is_argument(self, name: str, hint: Any) -> bool:
+        """True if the annotation says what an argument looks like in JSON."""
+        if name in self.signature.unresolved:
+            return False
+        try:
+            schema = Types(self.signature.scope).of(hint).schema
+        except UnknownType:
+            return False
+        return not schema.keys() <= {"description"} and {} not in schema.get("anyOf", ())
 
     def _kind(self, name: str, hint: Any, default: Any, note: str | None) -> Kind:
         try:

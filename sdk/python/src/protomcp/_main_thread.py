@@ -14,6 +14,7 @@ import time
 from _socket import MSG_DONTWAIT
 from collections import deque
 
+from . import _forks
 from ._frames import Frame, FrameReader, Rejected
 from ._pool import Pool
 from ._typing import TYPE_CHECKING
@@ -67,6 +68,7 @@ class MainThread:
         self._is_parked = False
         self._bell = threading.Event()
         self._poke: tuple[int, int] | None = None
+        self._forks = _forks.count
 
     def run(self) -> None:
         """Reads until the bridge closes the connection, and until the last plain handler has ended."""
@@ -158,7 +160,13 @@ class MainThread:
             for each in self._poke:
                 os.close(each)
 
+    def _check_process(self) -> None:
+        """Ends the child of an async handler that waits in the loop: it would take what is for its parent."""
+        if self._forks != _forks.count:
+            _forks.leave(RuntimeError("a process that an async handler forks cannot wait in it"), "a handler")
+
     def _take(self, frame: Frame) -> None:
+        self._check_process()
         if isinstance(frame, Envelope):
             self.receive(frame)
         elif isinstance(frame, Rejected):
@@ -169,6 +177,7 @@ class MainThread:
 
     def _read(self, flags: int) -> None:
         """Reads what there is; notes the end of the stream."""
+        self._check_process()
         try:
             data = self._stream.recv(1 << 16, flags)
         except BlockingIOError:

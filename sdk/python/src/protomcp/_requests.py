@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._dependencies import Dependencies
+from ._faults import Faults, InvalidArguments
 from ._input import arguments_of, input_of
 from ._json import dump, parse, parse_finite
 from ._output import OutputMismatch, block, drained, text_of_error
@@ -71,7 +72,7 @@ class Handler:
 def error_of(error: BaseException) -> WireError:
     if isinstance(error, ToolError):
         return WireError(error.code or "FAILED", error.message, error.suggestion, error.retryable)
-    return WireError("FAILED", text_of_error(error))
+    return WireError("INVALID_ARGUMENTS" if isinstance(error, InvalidArguments) else "FAILED", text_of_error(error))
 
 
 # Resources
@@ -100,27 +101,27 @@ def _resource_arguments(resource: ResourceDef, uri: str) -> dict[str, Any]:
 
 def _template_arguments(template: ResourceTemplateDef, uri: str, values: dict[str, str]) -> dict[str, Any]:
     """The URI for one parameter that is not in the template, or is named `uri`, and the values for the others."""
-    from ._faults import Faults, InvalidArguments
-
     found: dict[str, Any] = {}
     faults = Faults()
     inner = input_of(template.handler)
     for field in inner.fields:
         if field.name in values:
-            value = _number_in(field.kind.schema, inner.types, values[field.name])
+            value = _value_in(field.kind.schema, inner.types, values[field.name])
             found[field.name] = field.kind.load(value, field.step, faults)
         elif field.name == "uri" or field.is_required:
             found[field.name] = uri
+    if inner.takes_any:
+        found = values | found
     if faults:
         raise InvalidArguments(template.name, faults, "resource template")
     return found
 
 
-_READ = {"integer", "number", "boolean"}
+_READ = {"integer", "number", "boolean", "array", "object"}
 
 
-def _number_in(schema: dict[str, Any], types: Types, text: str) -> Any:
-    """Arguments of prompts and values of templates are text: numbers are read from it, unless text fits."""
+def _value_in(schema: dict[str, Any], types: Types, text: str) -> Any:
+    """Arguments of prompts and values of templates are text: other values are read from it, unless text fits."""
     found = _types_of(schema, types)
     if found <= _READ | {"null"} and found & _READ:
         try:
@@ -186,7 +187,7 @@ def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
     inner = input_of(prompt.handler)
     for field in inner.fields:
         if isinstance(text := found.get(field.name), str):
-            found[field.name] = _number_in(field.kind.schema, inner.types, text)
+            found[field.name] = _value_in(field.kind.schema, inner.types, text)
     return Handler(prompt.handler, inner.load(prompt.name, found, "prompt"))
 
 

@@ -214,6 +214,9 @@ class Types:
     def _of_generic(self, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         if origin in _OBJECTS:
             key, value = (self.of(each) for each in (arguments or (str, object)))
+            if name := key.schema.get("$ref", "").rpartition("/")[2]:
+                # An error names the keys of an enum only where they are written.
+                key = Kind(self.definitions[name], key.load)
             return mapping(key, value)
         if origin is tuple:
             if arguments and arguments[-1] is not Ellipsis:
@@ -270,6 +273,13 @@ class Types:
             import typing
 
             return typing.get_type_hints(cls, localns=self._scope, include_extras=True)
+        except TypeError:
+            # Python 3.10 resolves no `InitVar` that is written as text.
+            return {
+                name: resolve(each, vars(sys.modules[base.__module__]) | self._scope) if isinstance(each, str) else each
+                for base in reversed(cls.__mro__)
+                for name, each in vars(base).get("__annotations__", {}).items()
+            }
         except Exception as error:
             raise Unresolved(f"{_name_of(cls)} cannot be resolved: {error}") from None
 
@@ -285,11 +295,24 @@ class Types:
 
         hints = self._hints(cls)
         fields = []
-        for each in dataclasses.fields(cls):
+        # `fields` leaves out what only `__post_init__` gets.
+        own = dataclasses.fields(cls) if self._is_output else cls.__dataclass_fields__.values()
+        for each in own:
+            hint = hints.get(each.name, object)
+            is_argument = each.init and not is_special(get_origin(hint) or hint, "ClassVar")
             # A result has the fields that are made from others, too, and not the private ones.
-            if each.name.startswith("_") if self._is_output else not each.init:
+            if each.name.startswith("_") if self._is_output else not is_argument:
                 continue
-            kind = self.of(hints.get(each.name, object))
+            is_only_of_init = isinstance(hint, dataclasses.InitVar) or hint is dataclasses.InitVar
+            if is_only_of_init:
+                hint = hint.type if isinstance(hint, dataclasses.InitVar) else object
+            try:
+                kind = self.of(hint)
+            except UnknownType:
+                if is_only_of_init and each.default is not dataclasses.MISSING:
+                    # Code gives it, if any does.
+                    continue
+                raise
             description = each.metadata.get("description")
             if description:
                 kind = Kind(kind.schema | {"description": description}, kind.load)

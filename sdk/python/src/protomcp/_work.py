@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from . import _registry
+from . import _forks, _registry
 from ._input import arguments_of
 from ._output import failed, refused, report, without_text
 from ._plan import Plan
@@ -59,7 +59,7 @@ class Work:
 
     def run(self, adopt: Adopt | None = None) -> None:
         """Works on the request in this thread. `adopt` takes over when the handler returns an awaitable."""
-        token = current.set(self.context)
+        token, forks = current.set(self.context), _forks.count
         try:
             if self.context._cancelled:
                 # Its caller has given up while it waited for its turn.
@@ -67,6 +67,8 @@ class Work:
             if self.waits_for_sidecars and _registry.sidecars:
                 _start_sidecars()
             value = self.start()
+            if forks != _forks.count:
+                _forks.leave(None, self.about())
             if hasattr(value, "__await__"):
                 if adopt is not None:
                     adopt(self, value)
@@ -74,8 +76,12 @@ class Work:
                 import asyncio
 
                 value = asyncio.run(_await(value, self.context))
+                if forks != _forks.count:
+                    _forks.leave(None, self.about())
             self.succeed(value)
         except BaseException as error:
+            if forks != _forks.count:
+                _forks.leave(error, self.about())
             self._failed(error)
         finally:
             current.reset(token)
@@ -85,6 +91,7 @@ class Work:
     async def run_async(self, value: Any = None) -> None:
         """Works on the request in its own task. `value` is the awaitable of a handler that has begun."""
         current.set(self.context)
+        forks = _forks.count
         try:
             if value is None:
                 if self.context._cancelled:
@@ -102,8 +109,12 @@ class Work:
 
                     asyncio.get_running_loop().call_later(GRACE, _begin_task, self.context)
                 value = await value
+            if forks != _forks.count:
+                _forks.leave(None, self.about())
             self.succeed(value)
         except BaseException as error:
+            if forks != _forks.count:
+                _forks.leave(error, self.about())
             self._failed(error)
         if self.ended is not None:
             self.ended(self.request_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._json import dump
 from ._output import content_of, is_empty, report, structured_of
-from ._signature import is_async
+from ._signature import is_async, place_of
 from ._workflow_definitions import StepDef, StepResult, WorkflowDef
 from ._workflow_runs import (
     WorkflowState,
@@ -24,7 +24,7 @@ from ._workflow_runs import (
     state_of,
 )
 from .context import context_as
-from .errors import leaf_of
+from .errors import DeclarationError, leaf_of
 from .result import ToolResult
 from .tool import ToolDef
 
@@ -33,10 +33,15 @@ def tools_of(made: WorkflowDef) -> list[ToolDef]:
     """The tools of a workflow: one for each step, and one that cancels it. The same objects each time."""
     if made.tools is None:
         found = [_step_tool(made, each) for each in made.steps]
-        if any(not each.no_cancel for each in made.steps if not each.terminal):
+        if has_cancel(made):
             found.append(_cancel_tool(made))
         made.tools = found
     return made.tools
+
+
+def has_cancel(made: WorkflowDef) -> bool:
+    """True if a run can be cancelled, so that there is a tool for it."""
+    return any(not each.no_cancel for each in made.steps if not each.terminal)
 
 
 def _step_tool(made: WorkflowDef, each: StepDef) -> ToolDef:
@@ -54,14 +59,20 @@ def _step_tool(made: WorkflowDef, each: StepDef) -> ToolDef:
     is_hidden = not each.initial and not made.handles
     found = ToolDef(f"{made.name}.{each.name}", description, "", handler, hidden=is_hidden)
     found.source = each.handler
-    found.schema = lambda: each.input_schema if each.initial or not made.handles else _with_handle(each.input_schema)
+    takes_handle = made.handles and not each.initial
+    found.schema = lambda: _with_handle(each.input_schema, each.handler) if takes_handle else each.input_schema
     return found
 
 
 _HANDLE = {"type": "string", "description": "The handle that the first step has returned"}
 
 
-def _with_handle(schema: dict[str, Any]) -> dict[str, Any]:
+def _with_handle(schema: dict[str, Any], handler: Any = None) -> dict[str, Any]:
+    """The schema with the handle of the run, which the handler does not get."""
+    if "handle" in schema.get("properties", {}):
+        raise DeclarationError(
+            f"{place_of(handler)}: the parameter handle is the handle of the run: give it another name"
+        )
     properties = {"handle": _HANDLE} | schema.get("properties", {})
     return schema | {"properties": properties, "required": ["handle", *schema.get("required", [])]}
 

@@ -9,9 +9,11 @@ from . import _docstring, _registry
 from ._faults import nearest
 from ._json import dump
 from ._plan import Plan, PlanCache
+from ._references import conflicts, renamed
 from ._registry import check_text
-from ._signature import doc_of, is_async, marked, set_mark
+from ._signature import doc_of, is_async, marked, place_of, set_mark
 from .context import context_as
+from .errors import DeclarationError
 from .result import ToolResult
 from .tool import ToolDef
 
@@ -325,8 +327,12 @@ def _union_schema(group: GroupDef) -> dict[str, Any]:
     properties: dict[str, Any] = {"action": {"type": "string", "enum": [each.name for each in group.actions]}}
     definitions: dict[str, Any] = {}
     for each in group.actions:
-        definitions.update(each.input_schema.get("$defs", {}))
-        for name, schema in each.input_schema.get("properties", {}).items():
+        arguments = each.input_schema
+        if "action" in arguments.get("properties", {}):
+            raise DeclarationError(
+                f"{place_of(each.handler)}: the parameter action chooses the action: give it another name"
+            )
+        for name, schema in _joined(definitions, arguments).items():
             known = properties.setdefault(name, schema)
             if known == schema:
                 continue
@@ -335,3 +341,12 @@ def _union_schema(group: GroupDef) -> dict[str, Any]:
                 properties[name] = {"anyOf": [*choices, schema]}
     found: dict[str, Any] = {"type": "object", "properties": properties, "required": ["action"]}
     return found | {"$defs": definitions} if definitions else found
+
+
+def _joined(definitions: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Adds the definitions of a schema to others, whose names may stand for other types, and returns its properties."""
+    added = schema.get("$defs", {})
+    names = conflicts(added, definitions)
+    definitions.update({names.get(name, name): renamed(each, names) for name, each in added.items()})
+    found: dict[str, Any] = renamed({"properties": schema.get("properties", {})}, names)["properties"]
+    return found

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from . import _docstring, _registry, _workflow_runs
 from ._registry import check_text
 from ._signature import doc_of, marked, name_of, set_mark
-from ._workflow_calls import tools_of
+from ._workflow_calls import has_cancel, tools_of
 from ._workflow_definitions import StepDef as StepDef
 from ._workflow_definitions import StepResult as StepResult
 from ._workflow_definitions import WorkflowDef as WorkflowDef
@@ -130,6 +130,8 @@ def _validate(made: WorkflowDef) -> None:
         raise ValueError(f"Workflow '{made.name}': {text}")
 
     names = {each.name for each in made.steps}
+    if "cancel" in names and has_cancel(made):
+        refuse("step 'cancel' has the name of the tool that cancels a run")
     initial = [each.name for each in made.steps if each.initial]
     if not initial:
         refuse("no initial step defined")
