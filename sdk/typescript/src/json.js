@@ -43,6 +43,20 @@ export function objectJson(value) {
 }
 
 /**
+ * The value that JSON writes in place of another one; `other` of a value that has no form.
+ *
+ * @param {(value: unknown) => unknown} other
+ * @param {unknown} value
+ */
+export function formOr(other, value) {
+  try {
+    return replace("", value);
+  } catch {
+    return other(value);
+  }
+}
+
+/**
  * @param {string} _name
  * @param {unknown} value
  */

@@ -54,13 +54,22 @@ export function runAfterMain() {
 }
 
 async function afterMain() {
+  process.once("beforeExit", reportStuck);
   try {
     await mainModule();
   } catch {
     // The runtime reports it, and exits.
     return;
+  } finally {
+    process.off("beforeExit", reportStuck);
   }
   await run();
+}
+
+/** Nothing is left to do, and the module that was started still waits: Node exits with status 13, without a reason. */
+function reportStuck() {
+  const text = "an `await` at the top level of the file never ends, so that its tools are not served";
+  if (!running) console.error(text);
 }
 
 /** The exports of the module that was started, when it has been evaluated. */

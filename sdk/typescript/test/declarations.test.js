@@ -224,6 +224,60 @@ test("a group is several tools, or one", async () => {
   assert.match((await client.call("maths", { action: "negat" })).text, /did you mean "negate"/);
 });
 
+test("actions may have different arguments of one name", async () => {
+  const of = (type) => ({ type: "object", properties: { id: { type } }, required: ["id"], additionalProperties: false });
+  const refers = (properties) => ({
+    type: "object",
+    properties: { options: { $ref: "#/$defs/Options" } },
+    $defs: { Options: { type: "object", properties, additionalProperties: false } },
+  });
+  const handler = (args) => JSON.stringify(args);
+  const declared = toolGroup({
+    name: "several",
+    strategy: "union",
+    actions: {
+      number: { input: of("integer"), handler },
+      text: { input: of("string"), handler },
+      name: { input: refers({ name: { type: "string" } }), handler },
+      size: { input: refers({ size: { type: "integer" } }), handler },
+    },
+  });
+  await turn();
+  const { inputSchema } = client.tools.find(({ name }) => name === "several");
+  assert.deepEqual(inputSchema.properties.id, { anyOf: [{ type: "integer" }, { type: "string" }] });
+  const [first, second] = inputSchema.properties.options.anyOf;
+  assert.deepEqual([first.$ref, second.$ref], ["#/$defs/Options", "#/$defs/Options_"]);
+  assert.deepEqual(Object.keys(inputSchema.$defs.Options_.properties), ["size"]);
+  for (const [args, expected] of [
+    [{ action: "text", id: "abc" }, /^{"id":"abc"}$/],
+    [{ action: "number", id: 1 }, /^{"id":1}$/],
+    [{ action: "text", id: 1 }, /at \/id: expected string, got 1$/],
+    [{ action: "name", options: { name: "a" } }, /^{"options":{"name":"a"}}$/],
+    [{ action: "size", options: { size: 1 } }, /^{"options":{"size":1}}$/],
+    [{ action: "size", options: { name: "a" } }, /at \/options: unknown argument "name"/],
+  ]) {
+    assert.match((await client.call("several", args)).text, expected);
+  }
+  for (const tool of declared) tool.remove();
+});
+
+test("an argument that would never arrive is refused", async () => {
+  const input = (name) => ({ type: "object", properties: { [name]: { type: "string" } } });
+  const handler = (args) => JSON.stringify(args);
+  assert.throws(
+    () => toolGroup({ name: "g", strategy: "union", actions: { a: { input: input("action"), handler } } }),
+    /^TypeError: g, a: the argument "action" chooses the action: give it another name$/,
+  );
+  const steps = { go: { input: input("handle"), next: ["end"], handler }, end: { handler } };
+  const declared = workflow({ name: "handled", first: "go", steps });
+  assert.match((await client.call("handled_go", { handle: "@ann" })).text, /^{"handle":"@ann"}/);
+  for (const tool of declared) tool.remove();
+  assert.throws(
+    () => workflow({ name: "w", first: "go", steps: { ...steps, end: { input: input("handle"), handler } } }),
+    /^TypeError: w, end: the argument "handle" is the handle of the run: give it another name$/,
+  );
+});
+
 const cancelled = [];
 workflow({
   name: "deploy",

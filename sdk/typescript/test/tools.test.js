@@ -179,12 +179,14 @@ test("a pattern is matched unless the bridge has matched it", async () => {
   const slow = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } }, additionalProperties: false };
   const lookahead = { type: "object", properties: { a: { type: "string", pattern: "^(?!b)(.)\\1$" } } };
   const handler = () => "taken";
-  const actions = { one: { input: slow, handler }, two: { input: slow, handler }, other: { input: lookahead, handler } };
+  const actions = { one: { input: slow, handler }, two: { input: slow, handler } };
+  const mixed = { one: { input: slow, handler }, other: { input: lookahead, handler } };
   const declared = [
     tool({ name: "slow", input: slow, handler }),
     tool({ name: "lookahead", input: lookahead, handler }),
     workflow({ name: "steps", first: "slow", steps: { slow: { input: slow, handler } } }),
     toolGroup({ name: "union", strategy: "union", actions }),
+    toolGroup({ name: "mixed", strategy: "union", actions: mixed }),
     tool({ name: "library", input: z.object({ a: z.string().regex(/^a+$/) }), handler }),
   ].flat();
   const long = `${"a".repeat(40)}b`;
@@ -201,8 +203,10 @@ test("a pattern is matched unless the bridge has matched it", async () => {
     ["union", { action: "one", a: long }, true, /^taken$/],
     ["union", { action: "two", a: long }, true, /^taken$/],
     ["union", { action: "two", a: "b" }, false, refused],
-    // The list has the pattern of the first action with this argument.
-    ["union", { action: "other", a: "ab" }, true, refused],
+    // The bridge has matched one of the patterns.
+    ["mixed", { action: "one", a: "b" }, true, refused],
+    ["mixed", { action: "other", a: "ab" }, true, refused],
+    ["mixed", { action: "other", a: "aa" }, true, /^taken$/],
     ["library", { a: "b" }, true, refused],
   ]) {
     const { text } = await client.call(name, args, { argumentsMatch });
@@ -434,6 +438,31 @@ test("progress and log messages come before the result", async () => {
     { level: "info", data: "done", logger: "" },
   ]);
   assert.equal((await client.call("steps")).text, "false");
+});
+
+test("a log message has the text of an error, and fails no call", async () => {
+  const circle = {};
+  circle.self = circle;
+  const handler = (_, { log }) => {
+    log.error(new RangeError("no disk"));
+    log.error({ about: "a", error: new Error("no disk") });
+    log.info(new Map([["a", 1]]));
+    log.info(circle);
+    log.info("text", { a: 1 });
+    log.info({ status: 200, headers: new Headers({ a: "b" }) });
+    return "said";
+  };
+  const declared = tool({ name: "says", handler });
+  client.logs.length = 0;
+  assert.equal((await client.call("says")).text, "said");
+  declared.remove();
+  const data = client.logs.splice(0).map(({ data }) => data);
+  assert.match(data[3], /self: \[Circular/);
+  data.splice(3, 1);
+  const last = data.pop();
+  assert.deepEqual([last.status, /Headers/.test(last.headers)], [200, true]);
+  const about = { about: "a", error: "no disk" };
+  assert.deepEqual(data, ["no disk", about, { a: 1 }, { message: "text", data: { a: 1 } }]);
 });
 
 test("a handler knows the caller, the deadline and the metadata", async () => {

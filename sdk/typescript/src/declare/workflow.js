@@ -95,6 +95,8 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
   const { handler: _handler, values: _values, ...described } = definition;
   const isFirst = step === options.first;
   const compiled = compileInput(input, `${options.name}, ${step}`);
+  if (!isFirst && Object.hasOwn(Object(compiled.json.properties), "handle"))
+    throw new TypeError(`${options.name}, ${step}: the argument "handle" is the handle of the run: give it another name`);
   const json = isFirst ? compiled.json : withHandle(compiled.json);
   const name = `${options.name}_${step}`;
   const order = isFirst ? "Begins the workflow." : `Wants the handle of a run for which "${step}" is the next step.`;
@@ -104,7 +106,8 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
     description,
     name,
     input: json,
-    handler: showsLeft(runs, async ({ handle, ...args }, context) => {
+    handler: showsLeft(runs, async ({ handle, ...others }, context) => {
+      const args = isFirst && handle !== undefined ? { handle, ...others } : others;
       if (!isFirst) runs.at(handle, step);
       const outcome = await compiled.check(args, { matches: /** @type {any} */ (context)._matches });
       if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(name)}`, outcome.complaints);

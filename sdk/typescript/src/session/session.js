@@ -10,6 +10,7 @@ import { Calls, sendResult } from "./calls.js";
 import { failure } from "./convert.js";
 import { RequestContext } from "./context.js";
 import { describeError, describeFailure, logError, printError, AskError } from "../errors.js";
+import { formOr, stringify } from "../json.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -39,13 +40,18 @@ const failedAnswer = (kind, error) =>
     : { error: describeFailure(error) };
 
 /**
- * Any value as JSON: a log message never fails the call.
+ * Any value as JSON, or as text where it has no form: a log message never fails the call.
  *
  * @param {unknown} data
  */
 function logged(data) {
   try {
-    return JSON.stringify(data) ?? "null";
+    return stringify(data);
+  } catch {
+    // Only the members without a form are sent as text.
+  }
+  try {
+    return JSON.stringify(data, (_name, value) => formOr(inspect, value)) ?? "null";
   } catch {
     return JSON.stringify(inspect(data));
   }
@@ -366,6 +372,8 @@ export class Session {
    * @param {import("./convert.js").WireResult} wire
    */
   result(requestId, wire) {
+    // The caller may call a tool that its call has added.
+    if (this.#changed.size) this.#announce();
     sendResult(this, requestId, wire);
   }
 
@@ -376,8 +384,10 @@ export class Session {
    * @param {string} [request]
    */
   log(level, data, logger, request = "") {
-    const dataJson = logged(data);
-    this.output.report("log", { level, logger, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
+    // Many write `log.info(text, data)`.
+    const isNamed = logger === undefined || typeof logger === "string";
+    const dataJson = logged(isNamed ? data : { message: data, data: logger });
+    this.output.report("log", { level, logger: isNamed ? logger : undefined, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
   }
 
   /** @param {string} id */
