@@ -1,9 +1,10 @@
 //! The order of calls with SDKs that run one handler at a time.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Web, judged, patience, session};
+use protomcp_conformance::{Host, Sandbox, Web, judged, patience, peers, session};
 use serde_json::{Value, json};
 
 fn failed(answer: &Value) -> bool {
@@ -13,8 +14,24 @@ fn failed(answer: &Value) -> bool {
 /// Item 47.
 #[test]
 fn a_late_python_handler_uses_no_time_of_the_next_call() {
-    const TIME: Duration = Duration::from_secs(1);
     let (host, sandbox) = session("run", "py/versioned.py", &["--call-timeout", "1s"]);
+    check_late_handler(&host, &sandbox);
+}
+
+/// The same for the SDK that takes many calls and runs plain handlers one at a time.
+#[test]
+fn a_late_plain_handler_uses_no_time_of_the_next_call() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/versioned.py");
+    let launch = sandbox.pmcp(&["run", "versioned.py", "--call-timeout", "1s"]);
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("sdk").join("python/src");
+    let host = launch.env("PROTOMCP_PYTHON", peers().join("sdk-python/bin/python")).env("PYTHONPATH", sdk).start();
+    host.initialize();
+    check_late_handler(&host, &sandbox);
+}
+
+fn check_late_handler(host: &Host, sandbox: &Sandbox) {
+    const TIME: Duration = Duration::from_secs(1);
     // A handler that does not observe the cancellation of its call.
     let file = sandbox.path("end");
     let first = host.start_call("work", &json!({"id": 1, "ms": 0, "until": &file}));
@@ -48,7 +65,7 @@ fn a_handler_that_never_ends_gives_way_to_a_new_process() {
     assert_eq!(text, r#"call tool "sleep_ms" timed out after 1s"#);
     assert_ne!(first, pid(), "the call that waited has gone to another process");
     host.stderr_with(r#"a call of tool "sleep_ms" was given up and still runs"#);
-    let stopped = || (!std::path::Path::new("/proc").join(&first).exists()).then_some(());
+    let stopped = || (!Path::new("/proc").join(&first).exists()).then_some(());
     protomcp_conformance::eventually("the end of the stuck process", stopped);
 }
 

@@ -12,8 +12,9 @@ pub(crate) mod queue_limits;
 mod running_request;
 mod scheduler;
 pub(crate) mod serving;
+mod state;
+mod window;
 
-use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,12 +31,12 @@ use crate::clock::now;
 use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::failure::Failure;
-use crate::dispatcher::attribution::{Attribution, Caller, Recipient};
+use crate::dispatcher::attribution::{Caller, Recipient};
 use crate::dispatcher::load_event::LoadEvent;
-use crate::dispatcher::open_questions::OpenQuestions;
 use crate::dispatcher::permit::{Permit, Queued};
-use crate::dispatcher::scheduler::{Entry, Scheduler, Slot};
+use crate::dispatcher::scheduler::{Entry, Slot};
 use crate::dispatcher::serving::Serving;
+use crate::dispatcher::state::State;
 use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::tool_process::ToolProcess;
@@ -56,7 +57,7 @@ enum Refusal {
 /// The access to the tool process.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    state: Mutex<State>,
+    state: Mutex<State<Waiter>>,
     sessions: ServerHandle,
     waits: QueueLimits,
     metrics: Arc<Metrics>,
@@ -69,20 +70,6 @@ pub(crate) struct Dispatcher {
     closed: AtomicBool,
 }
 
-#[derive(Debug)]
-struct State {
-    scheduler: Scheduler<Waiter>,
-    processes: HashMap<Generation, Arc<ToolProcess>>,
-    attribution: Attribution,
-    open_questions: OpenQuestions,
-    /// The signal of each open question, sent when the question is the next to be withdrawn.
-    next_signals: HashMap<u64, Arc<Notify>>,
-    /// Generations whose idleness is awaited; at most the one in service and those that retire.
-    awaited: Vec<Generation>,
-    /// Given-up calls that still have a slot, with the channel for a late answer; at most one for each process.
-    given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
-}
-
 impl Dispatcher {
     /// A dispatcher that holds calls, and its events: [`LoadEvent::Idle`] after [`await_idle`](Self::await_idle).
     pub(crate) fn new(
@@ -91,16 +78,7 @@ impl Dispatcher {
         sessions: ServerHandle,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<LoadEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        let scheduler = Scheduler::new(waits.capacity);
-        let state = State {
-            scheduler,
-            processes: HashMap::new(),
-            attribution: Attribution::default(),
-            open_questions: OpenQuestions::default(),
-            next_signals: HashMap::new(),
-            awaited: Vec::new(),
-            given_up: HashMap::new(),
-        };
+        let state = State::new(waits.capacity);
         let serving = watch::Sender::new(Serving::Soon);
         let (left, closed) = (Notify::new(), AtomicBool::new(false));
         (Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, events, serving, closed }), receiver)
@@ -110,9 +88,10 @@ impl Dispatcher {
     pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let owner = caller.key.owner.clone();
         let (waiter, mut turn) = oneshot::channel();
-        let entry = {
+        let (entry, crowd) = {
             let mut state = self.lock();
             self.lose_ended(&mut state);
+            state.resize();
             let owners = state.scheduler.owners();
             let entry = state.scheduler.enter(&caller.key.clone(), (caller, waiter));
             if state.scheduler.owners() > owners {
@@ -123,9 +102,12 @@ impl Dispatcher {
                     self.metrics.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
                 }
-                entry => entry,
+                entry => (entry, state.crowd()),
             }
         };
+        if let Some(crowd) = crowd {
+            crowd.log();
+        }
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
             Entry::WaitInPlaceOf(ticket, (_, displaced), held) => {
@@ -231,7 +213,7 @@ impl Dispatcher {
     pub(crate) fn release_to(self: &Arc<Self>, generation: Generation) {
         let mut state = self.lock();
         let Some(process) = state.processes.get(&generation).cloned() else { return };
-        state.scheduler.open(generation, process.concurrency());
+        state.open(&process);
         self.serving.send_replace(Serving::This(process));
         state.notify_next_questions();
         self.grant(state);
@@ -334,10 +316,17 @@ impl Dispatcher {
         }
     }
 
-    /// A call on this process continues as a task. Returns its slot from now on.
-    pub(crate) fn detach(self: &Arc<Self>, process: &ToolProcess) -> Slot {
+    /// A call continues as a task. Returns its slot from now on. If the process has said that its handlers run one at a time,
+    /// the handler of the task keeps the others from running, and the slot is free when it has ended.
+    pub(crate) fn detach(self: &Arc<Self>, permit: &Permit) -> Slot {
+        let (process, generation) = (permit.process(), permit.process().generation());
         let mut state = self.lock();
-        let slot = state.scheduler.detach(process.generation());
+        let slot = state.scheduler.detach(generation);
+        if let (Slot::Detached, true, Some(tool)) = (slot, process.sdk().runs_in_turn, permit.tool()) {
+            state.scheduler.keep(generation);
+            let (_no_answer, late) = oneshot::channel();
+            tokio::spawn(Arc::clone(self).probe_busy(Arc::clone(process), permit.call(), tool.clone(), late));
+        }
         self.grant(state);
         slot
     }
@@ -347,6 +336,7 @@ impl Dispatcher {
         let (generation, call) = (permit.process().generation(), permit.call());
         let stuck = permit.leaves_busy().zip(Handle::try_current().ok());
         let mut state = self.lock();
+        let crowd = permit.tool().and_then(|tool| state.crowd_behind(generation, tool));
         state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
@@ -358,6 +348,11 @@ impl Dispatcher {
             Some(_) => state.scheduler.give_up(generation),
             None => state.scheduler.leave(generation, permit.slot()),
         };
+        if stuck.is_some() {
+            state.stall(generation);
+        } else if permit.slot() == Slot::Occupied {
+            state.ended(generation);
+        }
         if idle && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
             self.send(LoadEvent::Idle(generation));
@@ -370,10 +365,13 @@ impl Dispatcher {
         }
         self.grant(state);
         self.left.notify_waiters();
+        if let Some(crowd) = crowd {
+            crowd.log();
+        }
     }
 
-    /// Keeps the slot of a call that was given up until its handler has ended. Reports one that does not end while others
-    /// wait for it, again after each [`QueueLimits::grace`].
+    /// Keeps the slot of a call that was given up, or has become a task, until its handler has ended. Reports one that was
+    /// given up and does not end while others wait for it, again after each [`QueueLimits::grace`].
     async fn probe_busy(
         self: Arc<Self>,
         process: Arc<ToolProcess>,
@@ -383,21 +381,27 @@ impl Dispatcher {
     ) {
         let generation = process.generation();
         let mut free = pin!(until_free(process.link(), late));
+        // A handler that has not been given up, of this call or of a request before it, still has its time.
+        let is_over = || !process.sdk().runs_in_turn || !self.lock().attribution.runs_until(generation, call);
+        let mut was_over = is_over();
         while timeout(self.waits.grace, &mut free).await.is_err() {
-            if self.lock().scheduler.waits_for(generation) {
+            let is_over = is_over();
+            if is_over && was_over && self.lock().scheduler.waits_for(generation) {
                 self.send(LoadEvent::Stuck(generation, tool.clone()));
             }
+            was_over = is_over;
         }
         let mut state = self.lock();
         state.given_up.remove(&(generation, call));
         state.attribution.handler_ended(generation, call);
         state.scheduler.free(generation);
+        state.ended(generation);
         self.grant(state);
     }
 
     /// Holds calls if the process that they go to has ended, which the core may not have noticed yet: they wait for the
     /// next one.
-    fn lose_ended(&self, state: &mut State) {
+    fn lose_ended(&self, state: &mut State<Waiter>) {
         if let Serving::This(process) = &*self.serving.borrow()
             && process.link().is_closed()
         {
@@ -407,8 +411,9 @@ impl Dispatcher {
 
     /// Wakes the calls whose turn it is. A permit without a receiver is released by its drop, which needs the lock,
     /// so the waiters are woken after it is released.
-    fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State<Waiter>>) {
         self.lose_ended(&mut state);
+        state.resize();
         let mut woken = Vec::new();
         while let Some((generation, (caller, waiter))) = state.scheduler.grant() {
             let permit = self.permit(&mut state, generation, caller);
@@ -420,10 +425,11 @@ impl Dispatcher {
         }
     }
 
-    fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
+    fn permit(self: &Arc<Self>, state: &mut State<Waiter>, generation: Generation, caller: Caller) -> Permit {
         let process = Arc::clone(state.processes.get(&generation).expect("calls are granted to a known process"));
         let call = process.link().new_call();
         process.served().add(&caller.key.owner);
+        state.began(generation);
         state.attribution.begin(generation, call, caller);
         Permit::new(Arc::clone(self), process, call)
     }
@@ -433,7 +439,7 @@ impl Dispatcher {
         let _ended = self.events.send(event);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<Waiter>> {
         // No panic can happen half-way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

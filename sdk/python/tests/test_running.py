@@ -295,6 +295,10 @@ def test_the_log_names_the_plain_handler_that_many_calls_wait_for(capfd: pytest.
     def fast() -> str:
         return "fast"
 
+    @tool
+    async def wait() -> None:
+        """Where no handler overlaps another one, calls wait in the bridge."""
+
     def hint() -> list[str]:
         return [line for line in capfd.readouterr().err.splitlines() if line.startswith("protomcp: ")]
 

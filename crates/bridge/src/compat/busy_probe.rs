@@ -30,7 +30,10 @@ pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>) {
         Ok(()) = late => {}
         () = until_refused(link) => {}
     }
-    tracing::debug!(waited_ms = since.elapsed().as_millis(), "a call that was given up has left its process");
+    tracing::debug!(
+        waited_ms = since.elapsed().as_millis(),
+        "the handler of a call that was given up, or is a task, has ended"
+    );
 }
 
 /// Sends probes until the process has answered one, or its link has ended.

@@ -49,7 +49,8 @@ pub(super) fn translate(
         Event::Notification { message, for_call } => return notification(generation, message, for_call, fx),
         Event::Noticed(Notice::LateAnswer { id, kind }) => {
             tracing::debug!(%generation, id, kind, "an answer came too late");
-            if kind != "progress" {
+            // After these two the handler goes on.
+            if !matches!(kind, "progress" | "create_task") {
                 fx.push(Effect::AnsweredLate(generation, id));
             }
         }

@@ -184,6 +184,16 @@ impl Attribution {
         self.calls(generation).any(|(_, caller)| caller.session == session)
     }
 
+    /// True if this call is running, or a call or request that was made before it.
+    pub(crate) fn runs_until(&self, generation: Generation, call: CallId) -> bool {
+        self.running.keys().chain(self.requests.keys()).any(|(of, running)| *of == generation && *running <= call)
+    }
+
+    /// True if a call of another owner than this one is running.
+    pub(crate) fn runs_for_others(&self, generation: Generation, owner: &Owner) -> bool {
+        self.calls(generation).any(|(_, caller)| caller.key.owner != *owner)
+    }
+
     fn calls(&self, generation: Generation) -> impl Iterator<Item = (CallId, &Caller)> {
         let running = self.running.iter().filter(move |((of, _), _)| *of == generation);
         running.map(|((_, call), caller)| (*call, caller))

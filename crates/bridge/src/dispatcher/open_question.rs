@@ -9,7 +9,8 @@ use protomcp_server::Owner;
 use tokio::sync::Notify;
 
 use crate::clock::now;
-use crate::dispatcher::{Dispatcher, State};
+use crate::dispatcher::Dispatcher;
+use crate::dispatcher::state::State;
 use crate::generation::Generation;
 
 /// A question of a call without an answer of its client.
@@ -30,6 +31,7 @@ impl Dispatcher {
         call: Option<CallId>,
     ) -> OpenQuestion {
         let mut state = self.lock();
+        state.stall(generation);
         let number = state.open_questions.begin(generation, owner.clone(), call, now());
         let is_next = Arc::new(Notify::new());
         state.next_signals.insert(number, Arc::clone(&is_next));
@@ -38,12 +40,12 @@ impl Dispatcher {
     }
 }
 
-impl State {
+impl<W> State<W> {
     /// Notifies the question of each process that is the next to be withdrawn. Called after every change that may
     /// select another one. The other questions sleep: a process may ask hundreds of questions concurrently, and every
     /// end of a question is a change.
     pub(super) fn notify_next_questions(&self) {
-        if self.scheduler.owners() == 0 || self.open_questions.is_empty() {
+        if self.open_questions.is_empty() || (self.scheduler.owners() == 0 && !self.has_in_turn()) {
             return;
         }
         for generation in self.processes.keys() {
@@ -54,7 +56,7 @@ impl State {
     }
 
     fn next_question(&self, generation: Generation) -> Option<(u64, Instant)> {
-        self.open_questions.next(generation, |owner| self.scheduler.others_want(generation, owner))
+        self.open_questions.next(generation, |owner| self.others_want(generation, owner))
     }
 }
 

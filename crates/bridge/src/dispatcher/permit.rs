@@ -62,14 +62,19 @@ impl Permit {
         self.is_busy = self.occupies();
     }
 
-    /// True if the process takes no other call at the same time.
+    /// True if the process works on no other call at the same time.
     fn occupies(&self) -> bool {
-        self.slot == Slot::Occupied && self.process.concurrency() == 1
+        self.slot == Slot::Occupied && self.process.runs_in_turn()
     }
 
-    /// The process continues with the call as a task: others need not wait for it.
+    /// The process continues with the call as a task: others need not wait for the end of the task.
     pub(crate) fn detach(&mut self) {
-        self.slot = self.dispatcher.detach(&self.process);
+        self.slot = self.dispatcher.detach(self);
+    }
+
+    /// The tool that is called.
+    pub(super) fn tool(&self) -> Option<&ToolName> {
+        self.tool.as_ref()
     }
 
     /// The tool whose handler occupies the whole process after the end of the call. A process that takes several calls

@@ -6,7 +6,7 @@
 //!
 //! A call has one of the process's slots from its turn to its end, with two exceptions: a call that became a task is in
 //! flight without a slot, since its handler has answered; one that was given up while its handler continues is not in
-//! flight and keeps its slot.
+//! flight and keeps its slot. Where handlers run one at a time, the handler of a task keeps a slot, too.
 
 use std::collections::HashMap;
 
@@ -41,8 +41,8 @@ pub(crate) enum Slot {
 struct Load {
     taken: usize,
     detached: usize,
-    /// Calls that were given up, and whose handlers may still run.
-    given_up: usize,
+    /// Slots of handlers that may still run, and whose calls were given up or have become tasks.
+    kept: usize,
 }
 
 impl Load {
@@ -120,10 +120,15 @@ impl<W> Scheduler<W> {
         self.end(generation, Slot::Occupied, true)
     }
 
-    /// The handler of a call that was given up has ended, or has had its time.
+    /// The handler of a call that has become a task keeps a slot until [`free`](Self::free).
+    pub(crate) fn keep(&mut self, generation: Generation) {
+        self.loads.entry(generation).or_default().kept += 1;
+    }
+
+    /// A handler that has kept a slot has ended.
     pub(crate) fn free(&mut self, generation: Generation) {
         if let Some(load) = self.loads.get_mut(&generation) {
-            load.given_up = load.given_up.saturating_sub(1);
+            load.kept = load.kept.saturating_sub(1);
         }
         self.tidy(generation);
     }
@@ -168,6 +173,15 @@ impl<W> Scheduler<W> {
         self.target = Target::Open(generation, limit.max(1));
     }
 
+    /// Changes the number of concurrent calls, if calls go to this process.
+    pub(crate) fn resize(&mut self, generation: Generation, limit: usize) {
+        if let Target::Open(open, slots) = &mut self.target
+            && *open == generation
+        {
+            *slots = limit.max(1);
+        }
+    }
+
     /// True if calls go to a process.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.target, Target::Open(..))
@@ -187,7 +201,7 @@ impl<W> Scheduler<W> {
     /// A handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
         let load = self.load(generation);
-        load.in_flight() + load.given_up > 0
+        load.in_flight() + load.kept > 0
     }
 
     /// The number of owners with waiting calls.
@@ -228,7 +242,7 @@ impl<W> Scheduler<W> {
             Slot::Detached => &mut load.detached,
         };
         *count = count.saturating_sub(1);
-        load.given_up += usize::from(given_up);
+        load.kept += usize::from(given_up);
         let idle = load.in_flight() == 0;
         self.tidy(generation);
         idle
@@ -236,7 +250,7 @@ impl<W> Scheduler<W> {
 
     fn tidy(&mut self, generation: Generation) {
         let load = self.load(generation);
-        if load.in_flight() + load.given_up == 0 {
+        if load.in_flight() + load.kept == 0 {
             self.loads.remove(&generation);
         }
     }
@@ -246,9 +260,9 @@ impl<W> Scheduler<W> {
     }
 
     /// The number of slots in use.
-    fn occupied(&self, generation: Generation) -> usize {
+    pub(crate) fn occupied(&self, generation: Generation) -> usize {
         let load = self.load(generation);
-        load.taken + load.given_up
+        load.taken + load.kept
     }
 }
 

@@ -29,6 +29,11 @@ impl RunningCalls {
         self.lock().values().map(|(tool, since)| (tool.clone(), now.saturating_duration_since(*since))).collect()
     }
 
+    /// The tool of the call that has been running for the longest time.
+    pub(crate) fn longest(&self) -> Option<ToolName> {
+        self.lock().values().min_by_key(|(_, since)| *since).map(|(tool, _)| tool.clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<CallId, (ToolName, Instant)>> {
         // No panic can happen half-way through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,10 +95,11 @@ mod tests {
         let (one, other) = (ids.next(), ids.next());
         running.begin(one, ToolName::new("a").unwrap(), now);
         running.begin(other, ToolName::new("b").unwrap(), now + Duration::from_secs(1));
+        assert_eq!(running.longest(), Some(ToolName::new("a").unwrap()));
         running.end(one);
         let listed = running.list(now + Duration::from_secs(3));
         assert_eq!(listed, [(ToolName::new("b").unwrap(), Duration::from_secs(2))]);
         running.end(other);
-        assert!(running.list(now).is_empty());
+        assert!(running.list(now).is_empty() && running.longest().is_none());
     }
 }

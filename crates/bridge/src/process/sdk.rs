@@ -50,6 +50,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) hands_over: bool,
     /// Its SDK is the one that was lent.
     pub(crate) is_lent: bool,
+    /// Its handlers run one at a time, whatever the number of calls that it takes.
+    pub(crate) runs_in_turn: bool,
 }
 
 impl SdkFeatures {
@@ -67,6 +69,7 @@ impl SdkFeatures {
             answers_pings: has("ping"),
             hands_over: has("hand-over"),
             is_lent: has("lent"),
+            runs_in_turn: has("in-turn"),
         }
     }
 }
@@ -103,6 +106,7 @@ mod tests {
             (0, &["ping"], SdkFeatures { answers_pings: true, ..plain }),
             (0, &["hand-over"], SdkFeatures { hands_over: true, ..plain }),
             (0, &["lent"], SdkFeatures { is_lent: true, ..plain }),
+            (0, &["in-turn"], SdkFeatures { runs_in_turn: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

@@ -85,6 +85,11 @@ impl ToolProcess {
         self.concurrency
     }
 
+    /// True if its handlers run one at a time, whatever the number of calls that it takes.
+    pub(crate) fn runs_in_turn(&self) -> bool {
+        self.concurrency == 1 || self.connection.sdk.runs_in_turn
+    }
+
     /// The threads that read its socket.
     pub(crate) fn readers(&self) -> SocketReaders {
         self.connection.readers

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 use crate::tool::Tool;
 
-fn info(features: &[&str], calls: u32) -> SdkInfo {
+pub(crate) fn info(features: &[&str], calls: u32) -> SdkInfo {
     SdkInfo {
         name: "test-sdk".into(),
         version: "1".into(),

@@ -113,7 +113,7 @@ async fn call_without_a_session(host: &mut JsonPeer) -> u64 {
     host.request("tools/call", json!({"name": "a", "arguments": {}, "_meta": meta})).await
 }
 
-async fn ask(tool: &mut Tool, call: &str) {
+pub(crate) async fn ask(tool: &mut Tool, call: &str) {
     let messages_json = json!([{"role": "user", "content": "?"}]).to_string().into();
     tool.send_for(call, call, SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
 }
@@ -132,7 +132,7 @@ async fn park(host: &mut JsonPeer, tool: &mut Tool, count: usize) -> Vec<String>
 }
 
 /// A question is withdrawn, and its handler ends.
-async fn handler_ends(tool: &mut Tool) -> String {
+pub(crate) async fn handler_ends(tool: &mut Tool) -> String {
     let envelope = tool.request().await;
     let Some(Msg::SamplingResponse(SamplingResponse { error, .. })) = envelope.msg else { panic!("{envelope:?}") };
     assert_eq!(error, "it was not answered in time, and calls of other users wait");

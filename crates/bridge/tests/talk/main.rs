@@ -12,6 +12,7 @@ mod fairness;
 mod handover;
 mod hiding;
 mod hostile;
+mod in_turn;
 mod logs;
 mod middleware;
 mod privacy;

@@ -20,7 +20,7 @@ async fn one_at_a_time(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool)
 }
 
 /// The bridge gives the call up, and asks whether the process is free.
-async fn is_asked_after(tool: &mut Tool, given_up: &str) -> String {
+pub(crate) async fn is_asked_after(tool: &mut Tool, given_up: &str) -> String {
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == given_up), "{envelope:?}");
     is_probed(tool).await

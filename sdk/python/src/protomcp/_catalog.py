@@ -22,6 +22,7 @@ from ._wire import (
     ToolDefinition,
     ToolListResponse,
 )
+from .discovery import all_overlap
 from .errors import DeclarationError
 from .tool import ToolDef, get_registered_tools
 
@@ -71,6 +72,11 @@ class Tools:
 
     def have_async(self) -> bool:
         return any(each.plan().is_async for each in self.all())
+
+    def run_in_turn(self) -> bool:
+        """True if plain handlers cannot overlap. Tools that are registered later may: none says nothing."""
+        found = self.all()
+        return bool(found) and not all_overlap() and not any(each.plan().concurrent for each in found)
 
     def keep_their_schemas(self) -> bool:
         """True if each tool with an output schema always sends structured content that matches."""

@@ -61,6 +61,8 @@ class Process:
         self, link: Link, submit: Callable[[Work], None], wait: Callable[[threading.Event, float | None], bool]
     ) -> None:
         self.tools = Tools()
+        self.runs_in_turn = False
+        """True if no two calls can overlap, for the introduction."""
         self._link = link
         self._submit = submit
         self._wait = wait
@@ -98,6 +100,8 @@ class Process:
     def introduce(self) -> None:
         """Sends `sdk_info`, the first frame."""
         features = ["elicitation", "arguments-match", "request-context", "ping"]
+        if self.runs_in_turn:
+            features.append("in-turn")
         if self.tools.check_by_schema():
             features.append("validated-arguments")
         if self.tools.keep_their_schemas():
@@ -214,7 +218,7 @@ class Process:
             self._link.respond(envelope.request_id, failed(error))
             return
         if plan is None:
-            self._link.respond(envelope.request_id, refused(f"Tool not found: {request.name}"))
+            self._refuse(envelope, f"Tool not found: {request.name}")
             return
         context = plan.context_class(request.progress_token, self._link.send)
         self._fill(context, envelope)
@@ -229,6 +233,19 @@ class Process:
             work.tasks = (self._all_tasks(), task)
             context._begin_task = work.tasks[0].offer(task)
         self._submit(work)
+
+    def _refuse(self, envelope: Envelope, why: str) -> None:
+        """Answers a call in its turn: so the bridge learns when the handler of a cancelled call has ended."""
+
+        def answer(_: Any) -> Envelope:
+            return Envelope("call_result", refused(why))
+
+        context = ToolContext("", self._link.send)
+        self._submit(
+            Answer(
+                self._link, "the call of an unknown tool", envelope.request_id, context, lambda: None, answer, answer
+            )
+        )
 
     def _all_tasks(self) -> Tasks:
         from ._tasks import Tasks

@@ -38,8 +38,11 @@ class Server:
         self.process = Process(self.link, self._submit, self._wait)
         _catalog.check(self.process.tools)
         main = _loop_class() if _needs_loop(self.process) else MainThread
+        self.process.runs_in_turn = main is MainThread and self.process.tools.run_in_turn()
         self.main: MainThread = main(stream, self.process.receive, discovery.concurrency())
-        self.main.on_queue = self._queued
+        if not self.process.runs_in_turn:
+            # Otherwise calls wait in the bridge, which says so.
+            self.main.on_queue = self._queued
         self.main.on_reject = self.process.reject
         self.main.on_idle = self.link.flush
         self.main.on_end = self.process.end

@@ -91,6 +91,7 @@ fn each_event_has_its_effects() {
         (Event::LateMiddleware(middleware("m")), "add middleware m to 1"),
         (Event::Noticed(Notice::LateAnswer { id: "5".into(), kind: "call_result" }), "answered late 1 5"),
         (Event::Noticed(Notice::LateAnswer { id: "5".into(), kind: "progress" }), ""),
+        (Event::Noticed(Notice::LateAnswer { id: "5".into(), kind: "create_task" }), ""),
         (Event::Closed(Closed::ByPeer), "stop 1"),
         (Event::Closed(Closed::Silent(Duration::from_secs(60))), "stop 1"),
     ] {

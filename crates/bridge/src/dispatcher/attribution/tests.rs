@@ -217,3 +217,20 @@ fn the_session_of_an_ended_call_is_known_for_a_while() {
     }
     assert_eq!(known(&calls), None);
 }
+
+#[test]
+fn a_call_waits_for_calls_and_requests_before_it() {
+    let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+    let (read, one, two) = (ids.next(), ids.next(), ids.next());
+    calls.begin_request(first, read, Context::detached());
+    calls.begin(first, one, of_session(1));
+    calls.begin(first, two, of_session(1));
+    assert!(calls.runs_until(first, read) && !calls.runs_until(first.next(), two));
+    calls.end_request(first, read);
+    assert!(!calls.runs_until(first, read) && calls.runs_until(first, one));
+    calls.end(first, one);
+    assert!(!calls.runs_until(first, one) && calls.runs_until(first, two), "the next one does not keep it waiting");
+    assert!(!calls.runs_for_others(first, &owner("1")) && calls.runs_for_others(first, &owner("2")));
+    calls.give_up(first, two, Instant::now(), Instant::now());
+    assert!(!calls.runs_until(first, two) && !calls.runs_for_others(first, &owner("2")));
+}
