@@ -178,16 +178,28 @@ test("arguments of prompts are decoded for JSON Schema", async () => {
     level: { $ref: "#/$defs/level" },
     id: { type: ["string", "integer"] },
     any: {},
+    labels: { type: "array", items: { type: "string" } },
+    place: { $ref: "#/$defs/place" },
+    either: { anyOf: [{ type: "array" }, { type: "string" }] },
+    pair: { enum: [[1, 2], [3, 4]] },
   };
+  const $defs = { level: { enum: [1, 2] }, place: { type: "object", properties: { at: { type: "number" } } } };
   const declared = prompt({
     name: "decoded",
-    input: { type: "object", properties, $defs: { level: { enum: [1, 2] } } },
+    input: { type: "object", properties, $defs },
     handler: (args) => JSON.stringify(args),
   });
   const decoded = async (args) => (await client.prompt("decoded", args)).messages[0].content.text;
   const all = { n: "3", x: "-1.5e2", on: "false", level: "2", id: "7", any: "8" };
   assert.equal(await decoded(all), '{"n":3,"x":-150,"on":false,"level":2,"id":"7","any":"8"}');
+  const compound = { labels: ' ["a", "b"]', place: '{"at":1}', either: "[]", pair: "[3, 4]" };
+  assert.equal(await decoded(compound), '{"labels":["a","b"],"place":{"at":1},"either":"[]","pair":[3,4]}');
   for (const [args, message] of [
+    [{ labels: '{"a":1}' }, /at \/labels: expected array/],
+    [{ labels: "[1]" }, /at \/labels\/0: expected string/],
+    [{ labels: "a, b" }, /at \/labels: .*"a, b"/],
+    [{ place: "null" }, /at \/place: .*"null"/],
+    [{ place: "[]" }, /at \/place/],
     [{ n: "three" }, /at \/n: .*"three"/],
     [{ n: "1.5" }, /at \/n: .*1\.5/],
     [{ n: "9007199254740993" }, /at \/n: .*"9007199254740993"/],

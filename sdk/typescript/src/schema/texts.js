@@ -1,5 +1,5 @@
 /**
- * Arguments of prompts are texts in MCP, also where their JSON Schema wants a number or a boolean.
+ * Arguments of prompts are texts in MCP, also where their JSON Schema wants another type.
  *
  * @module
  */
@@ -27,9 +27,26 @@ export function decodeTexts(schema, args) {
     const number = Number(value);
     // A number that JavaScript does not have exactly stays a text, which the schema refuses.
     const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
-    if (isBoolean || (isNumber && isExact)) decoded[name] = JSON.parse(value);
+    decoded[name] = isBoolean || (isNumber && isExact) ? JSON.parse(value) : decodeCompound(types, value);
   }
   return decoded;
+}
+
+/**
+ * The list or the object of a text, where the schema allows one; otherwise the text.
+ *
+ * @param {Set<string>} types
+ * @param {string} text
+ */
+function decodeCompound(types, text) {
+  if (!types.has("array") && !types.has("object")) return text;
+  try {
+    const value = JSON.parse(text);
+    const type = Array.isArray(value) ? "array" : "object";
+    return typeof value === "object" && value !== null && types.has(type) ? value : text;
+  } catch {
+    return text;
+  }
 }
 
 /** Deeper references and alternatives allow everything. */
@@ -47,7 +64,7 @@ function typesOf(root, schema, depth) {
   if (typeof schema !== "object" || schema === null || depth > DEEPEST) return new Set(["any"]);
   if (schema.type !== undefined) return new Set([schema.type].flat());
   const values = schema.enum ?? ("const" in schema ? [schema.const] : undefined);
-  if (Array.isArray(values)) return new Set(values.map((one) => typeof one));
+  if (Array.isArray(values)) return new Set(values.map((one) => (Array.isArray(one) ? "array" : typeof one)));
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(alternatives))
     return new Set(alternatives.flatMap((one) => [...typesOf(root, one, depth + 1)]));
