@@ -91,6 +91,17 @@ fn a_command_is_served_on_stdio_and_ends_with_pmcp() {
 }
 
 #[test]
+fn a_hangup_without_a_watched_server_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let host = sandbox.pmcp(&["run", "--", Path::to_str(pmcp()).unwrap(), "run", "basics.py"]).start();
+    host.initialize();
+    host.signal(Signal::HUP);
+    host.stderr_with("no server is watched, so that nothing is reloaded; restart pmcp to start servers again");
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+}
+
+#[test]
 fn a_command_that_ends_is_started_again() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

@@ -21,7 +21,7 @@ use protomcp_client::Client;
 use protomcp_types::null_as_default;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use serde_saphyr::UserMessageFormatter;
+use serde_saphyr::{Error, UserMessageFormatter};
 
 pub use expectation::Expectation;
 pub use matcher::Matcher;
@@ -149,17 +149,24 @@ pub(crate) enum Action {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError(String);
 
+/// The last words of an error before the library's names of its limits.
+const TOO_LARGE: &str = "too large or too complex";
+
+/// The place and the reason, without the lines around it.
+fn reason(error: &Error) -> String {
+    let text = error.render_with_formatter(&UserMessageFormatter);
+    let line = text.lines().next().unwrap_or(&text).trim_start_matches("error: ");
+    let end = line.find(TOO_LARGE).map_or(line.len(), |at| at + TOO_LARGE.len());
+    line[..end].to_owned()
+}
+
 impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
     /// If the text is not YAML, or not a scenario. The error names the line.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self = serde_saphyr::from_str(text).map_err(|error| {
-            // The place and the reason; the lines around it follow.
-            let text = error.render_with_formatter(&UserMessageFormatter);
-            ScenarioError(text.lines().next().unwrap_or(&text).trim_start_matches("error: ").to_owned())
-        })?;
+        let scenario: Self = serde_saphyr::from_str(text).map_err(|error| ScenarioError(reason(&error)))?;
         if scenario.steps.is_empty() {
             return Err(ScenarioError("it has no steps".into()));
         }
@@ -392,5 +399,14 @@ steps:
             let error = Scenario::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_scenario_with_too_many_aliases_is_refused_in_words() {
+        let values = |of: &str| format!("[{}]", vec![of; 100].join(", "));
+        let text =
+            format!("variables: {{a: &a {}, b: &b {}, c: {}}}\nsteps: []\n", values("1"), values("*a"), values("*b"));
+        let error = Scenario::parse(&text).unwrap_err().to_string();
+        assert!(error.starts_with("line 1 ") && error.ends_with("document too large or too complex"), "{error}");
     }
 }
