@@ -4,6 +4,7 @@
 
 mod announced;
 pub(crate) mod attribution;
+mod kept_slot;
 pub(crate) mod load_event;
 mod open_question;
 mod open_questions;
@@ -20,15 +21,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use protomcp_link::{CallId, Middleware};
+use protomcp_link::Middleware;
 use protomcp_server::{Owner, ServerHandle, SessionId};
-use protomcp_types::ToolName;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::clock::now;
-use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::failure::Failure;
 use crate::dispatcher::attribution::{Caller, Recipient};
@@ -88,7 +87,7 @@ impl Dispatcher {
     pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let owner = caller.key.owner.clone();
         let (waiter, mut turn) = oneshot::channel();
-        let (entry, crowd) = {
+        let (entry, queue) = {
             let mut state = self.lock();
             self.lose_ended(&mut state);
             state.resize();
@@ -102,11 +101,11 @@ impl Dispatcher {
                     self.metrics.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
                 }
-                entry => (entry, state.crowd()),
+                entry => (entry, state.long_queue()),
             }
         };
-        if let Some(crowd) = crowd {
-            crowd.log();
+        if let Some(queue) = queue {
+            queue.log();
         }
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
@@ -305,38 +304,12 @@ impl Dispatcher {
         self.lock().scheduler.is_busy(generation)
     }
 
-    /// The late answer of a call or request that was given up.
-    pub(crate) fn answered_late(&self, generation: Generation, call: &str) {
-        let Some(call) = CallId::from_wire(call) else { return };
-        let mut state = self.lock();
-        state.attribution.handler_ended(generation, call);
-        if let Some(waiting) = state.given_up.remove(&(generation, call)) {
-            // The probe may have been answered first.
-            let _known = waiting.send(());
-        }
-    }
-
-    /// A call continues as a task. Returns its slot from now on. If the process has said that its handlers run one at a time,
-    /// the handler of the task keeps the others from running, and the slot is free when it has ended.
-    pub(crate) fn detach(self: &Arc<Self>, permit: &Permit) -> Slot {
-        let (process, generation) = (permit.process(), permit.process().generation());
-        let mut state = self.lock();
-        let slot = state.scheduler.detach(generation);
-        if let (Slot::Detached, true, Some(tool)) = (slot, process.sdk().runs_in_turn, permit.tool()) {
-            state.scheduler.keep(generation);
-            let (_no_answer, late) = oneshot::channel();
-            tokio::spawn(Arc::clone(self).probe_busy(Arc::clone(process), permit.call(), tool.clone(), late));
-        }
-        self.grant(state);
-        slot
-    }
-
     /// A call has ended or was given up.
     pub(crate) fn release(self: &Arc<Self>, permit: &Permit) {
         let (generation, call) = (permit.process().generation(), permit.call());
         let stuck = permit.leaves_busy().zip(Handle::try_current().ok());
         let mut state = self.lock();
-        let crowd = permit.tool().and_then(|tool| state.crowd_behind(generation, tool));
+        let queue = permit.tool().and_then(|tool| state.long_queue_behind(generation, tool));
         state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
@@ -365,38 +338,9 @@ impl Dispatcher {
         }
         self.grant(state);
         self.left.notify_waiters();
-        if let Some(crowd) = crowd {
-            crowd.log();
+        if let Some(queue) = queue {
+            queue.log();
         }
-    }
-
-    /// Keeps the slot of a call that was given up, or has become a task, until its handler has ended. Reports one that was
-    /// given up and does not end while others wait for it, again after each [`QueueLimits::grace`].
-    async fn probe_busy(
-        self: Arc<Self>,
-        process: Arc<ToolProcess>,
-        call: CallId,
-        tool: ToolName,
-        late: oneshot::Receiver<()>,
-    ) {
-        let generation = process.generation();
-        let mut free = pin!(until_free(process.link(), late));
-        // A handler that has not been given up, of this call or of a request before it, still has its time.
-        let is_over = || !process.sdk().runs_in_turn || !self.lock().attribution.runs_until(generation, call);
-        let mut was_over = is_over();
-        while timeout(self.waits.grace, &mut free).await.is_err() {
-            let is_over = is_over();
-            if is_over && was_over && self.lock().scheduler.waits_for(generation) {
-                self.send(LoadEvent::Stuck(generation, tool.clone()));
-            }
-            was_over = is_over;
-        }
-        let mut state = self.lock();
-        state.given_up.remove(&(generation, call));
-        state.attribution.handler_ended(generation, call);
-        state.scheduler.free(generation);
-        state.ended(generation);
-        self.grant(state);
     }
 
     /// Holds calls if the process that they go to has ended, which the core may not have noticed yet: they wait for the

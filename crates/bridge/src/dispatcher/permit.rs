@@ -64,7 +64,7 @@ impl Permit {
 
     /// True if the process works on no other call at the same time.
     fn occupies(&self) -> bool {
-        self.slot == Slot::Occupied && self.process.runs_in_turn()
+        self.slot == Slot::Occupied && self.process.is_serial()
     }
 
     /// The process continues with the call as a task: others need not wait for the end of the task.

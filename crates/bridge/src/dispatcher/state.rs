@@ -101,19 +101,19 @@ impl<W> State<W> {
     }
 
     /// The calls that wait for a slow handler, if they are many: once for each process whose handlers run one at a time.
-    pub(super) fn crowd(&mut self) -> Option<Crowd> {
+    pub(super) fn long_queue(&mut self) -> Option<LongQueue> {
         let (generation, _) = self.window.as_ref().filter(|(_, window)| !window.is_noted())?;
         let tool = self.processes.get(generation)?.running().longest()?;
-        self.crowd_behind(*generation, &tool)
+        self.long_queue_behind(*generation, &tool)
     }
 
     /// The same, for calls behind a call of this tool.
-    pub(super) fn crowd_behind(&mut self, generation: Generation, tool: &ToolName) -> Option<Crowd> {
+    pub(super) fn long_queue_behind(&mut self, generation: Generation, tool: &ToolName) -> Option<LongQueue> {
         let behind = self.scheduler.occupied(generation).checked_sub(1)?;
         let waiting = self.scheduler.waiting() + behind;
-        let window = self.window_of(generation).filter(|window| window.is_crowded(waiting, now()))?;
+        let window = self.window_of(generation).filter(|window| window.has_long_queue(waiting, now()))?;
         window.mark_noted();
-        Some(Crowd { tool: tool.clone(), waiting })
+        Some(LongQueue { tool: tool.clone(), waiting })
     }
 
     /// The window of this process, if its handlers run one at a time.
@@ -123,12 +123,12 @@ impl<W> State<W> {
 }
 
 /// Many calls that wait for a slow handler of this tool.
-pub(super) struct Crowd {
+pub(super) struct LongQueue {
     tool: ToolName,
     waiting: usize,
 }
 
-impl Crowd {
+impl LongQueue {
     /// Says so, and how handlers overlap.
     pub(super) fn log(&self) {
         let Self { tool, waiting } = self;

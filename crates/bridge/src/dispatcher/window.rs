@@ -60,7 +60,7 @@ impl Window {
     }
 
     /// True if this many calls wait for a slow handler, and it has not been said before.
-    pub(super) fn is_crowded(&self, waiting: usize, now: Instant) -> bool {
+    pub(super) fn has_long_queue(&self, waiting: usize, now: Instant) -> bool {
         !self.is_noted && waiting >= MANY && now.saturating_duration_since(self.progress) >= SLOW
     }
 
@@ -120,9 +120,9 @@ mod tests {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut window = Window::new(64, start);
-        assert!(!window.is_crowded(8, at(99)) && !window.is_crowded(7, at(100)));
-        assert!(window.is_crowded(8, at(100)) && !window.is_noted());
+        assert!(!window.has_long_queue(8, at(99)) && !window.has_long_queue(7, at(100)));
+        assert!(window.has_long_queue(8, at(100)) && !window.is_noted());
         window.mark_noted();
-        assert!(!window.is_crowded(100, at(60_000)));
+        assert!(!window.has_long_queue(100, at(60_000)));
     }
 }

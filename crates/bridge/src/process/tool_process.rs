@@ -85,8 +85,8 @@ impl ToolProcess {
         self.concurrency
     }
 
-    /// True if its handlers run one at a time, whatever the number of calls that it takes.
-    pub(crate) fn runs_in_turn(&self) -> bool {
+    /// True if its handlers run one at a time: it takes one call, or has said so.
+    pub(crate) fn is_serial(&self) -> bool {
         self.concurrency == 1 || self.connection.sdk.runs_in_turn
     }
 
