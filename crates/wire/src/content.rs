@@ -15,17 +15,15 @@ use serde_json::value::RawValue;
 
 /// The content array for a `result_json`.
 pub fn to_mcp(text: &Bytes) -> RawJson {
-    let text = &replace_lone_surrogates(text.clone());
-    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None => RawJson::EMPTY_ARRAY,
-        Some(b'[') => from_array(text),
-        Some(b'{') => from_object(text),
-        Some(b'"') => match serde_json::from_slice::<Cow<'_, str>>(text) {
-            Ok(decoded) => text_array(decoded.into_owned()),
-            Err(_) => verbatim(text),
-        },
-        Some(_) => verbatim(text),
-    }
+    let json = &replace_lone_surrogates(text.clone());
+    let content = match json.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Some(RawJson::EMPTY_ARRAY),
+        Some(b'[') => from_array(json),
+        Some(b'{') => from_object(json),
+        Some(b'"') => serde_json::from_slice::<Cow<'_, str>>(json).ok().map(|text| text_array(text.into_owned())),
+        Some(_) => None,
+    };
+    content.unwrap_or_else(|| text_array(String::from_utf8_lossy(text).into_owned()))
 }
 
 /// One block for any JSON text.
@@ -63,34 +61,31 @@ pub fn with_text(content: &RawJson, text: &str) -> RawJson {
     array(blocks.into_iter().chain([ContentBlock::text(text).to_raw()]))
 }
 
-fn from_array(text: &Bytes) -> RawJson {
-    match RawJson::parse_as::<Blocks>(text) {
-        Ok((raw, Blocks { well_formed: true })) => raw,
-        Ok((raw, _)) => {
-            let elements: Vec<RawJson> = raw.to().unwrap_or_default();
-            array(elements.into_iter().map(mend))
-        }
-        Err(_) => verbatim(text),
+/// The blocks of an array; `None` if the text is not JSON.
+fn from_array(text: &Bytes) -> Option<RawJson> {
+    let (raw, Blocks { well_formed }) = RawJson::parse_as::<Blocks>(text).ok()?;
+    if well_formed {
+        return Some(raw);
     }
+    let elements: Vec<RawJson> = raw.to().unwrap_or_default();
+    Some(array(elements.into_iter().map(mend)))
 }
 
 /// An object is accepted as a lone block, or as a result with its own content array.
-fn from_object(text: &Bytes) -> RawJson {
+/// `None` for any other object, and for a text that is not JSON.
+fn from_object(text: &Bytes) -> Option<RawJson> {
     #[derive(serde::Deserialize)]
     struct Result<'a> {
         #[serde(borrow)]
         content: &'a RawValue,
     }
-    match RawJson::parse_as::<Block>(text) {
-        Ok((raw, Block(Shape::Good))) => array([raw]),
-        Ok((raw, _)) => match serde_json::from_slice::<Result<'_>>(raw.as_bytes()) {
-            Ok(Result { content }) if content.get().starts_with('[') => {
-                from_array(&raw.bytes().slice_ref(content.get().as_bytes()))
-            }
-            _ => verbatim(text),
-        },
-        Err(_) => verbatim(text),
+    let (raw, Block(shape)) = RawJson::parse_as::<Block>(text).ok()?;
+    if shape == Shape::Good {
+        return Some(array([raw]));
     }
+    let Result { content } = serde_json::from_slice::<Result<'_>>(raw.as_bytes()).ok()?;
+    let is_array = content.get().starts_with('[');
+    is_array.then(|| from_array(&raw.bytes().slice_ref(content.get().as_bytes())))?
 }
 
 /// One block for any element.
@@ -117,10 +112,6 @@ fn encode(element: &RawJson) -> Option<RawJson> {
         };
     }
     Some(object.finish().into_raw())
-}
-
-fn verbatim(text: &Bytes) -> RawJson {
-    text_array(String::from_utf8_lossy(text).into_owned())
 }
 
 fn text_array(text: String) -> RawJson {
@@ -317,6 +308,10 @@ mod tests {
         check("\"\\u00e9\\n\"", &format!("[{}]", text("é\n")));
         check(r#""cut \ud83d""#, &format!("[{}]", text("cut \u{fffd}")));
         for shown in ["42", "true", "null", r#"{"a": 1}"#, "not json", "[1,", "{\"a\":", "\"open"] {
+            check(shown, &format!("[{}]", text(shown)));
+        }
+        // Text that is shown as it is keeps its escapes, which are characters of the text.
+        for shown in [r"cut \ud83d", r#"{"a":"\ud83d"}"#, r#"["\ud83d""#, r#""\ud83d" and more"#] {
             check(shown, &format!("[{}]", text(shown)));
         }
         check("", "[]");
