@@ -95,6 +95,10 @@ fn a_gap_is_one_or_more_characters_of_one_segment() {
     check("{a}{b}", "x", None);
     check("é{a}", "%C3%A9%C3%A9", Some(&["a=%C3%A9"]));
     check("{a}{b}", "é%C3%A9", Some(&["a=é", "b=%C3%A9"]));
+    // A byte that goes on with no character is one.
+    check("{a}%8D", "v%8d", Some(&["a=v"]));
+    check("{a}%8D", "%C3%A9%8d", Some(&["a=%C3%A9"]));
+    check("{a}%A9", "%C3%A9", None);
 }
 
 #[test]

@@ -270,8 +270,8 @@ impl<'u> Table<'u> {
 
 fn stops(uri: &str) -> Vec<(bool, usize)> {
     let bytes = uri.as_bytes();
-    // The remaining bytes of an encoded byte, at which a gap cannot end.
-    let (mut inside, mut count) = (0_u8, 0);
+    // The remaining bytes of an encoded byte, at which a gap cannot end; and the expected ones of a character in UTF-8.
+    let (mut inside, mut expected, mut count) = (0_u8, 0_u8, 0);
     let stop = |at: usize| {
         let before = count;
         let encoded = bytes.get(at..).and_then(encoded_byte);
@@ -282,8 +282,15 @@ fn stops(uri: &str) -> Vec<(bool, usize)> {
         if encoded.is_some() {
             inside = 2;
         }
-        // The bytes after the first one of a character in UTF-8.
-        let goes_on = matches!(encoded.or(bytes.get(at).copied()), Some(0x80..=0xBF));
+        let byte = encoded.or(bytes.get(at).copied());
+        let goes_on = expected > 0 && matches!(byte, Some(0x80..=0xBF));
+        expected = match byte {
+            _ if goes_on => expected - 1,
+            Some(0xC2..=0xDF) => 1,
+            Some(0xE0..=0xEF) => 2,
+            Some(0xF0..=0xF4) => 3,
+            Some(_) | None => 0,
+        };
         count += usize::from(!goes_on);
         (!goes_on, before)
     };
