@@ -64,9 +64,49 @@ fn a_handler_that_never_ends_gives_way_to_a_new_process() {
     let text = host.error_text("sleep_ms", &json!({"ms": 86_400_000}));
     assert_eq!(text, r#"call tool "sleep_ms" timed out after 1s"#);
     assert_ne!(first, pid(), "the call that waited has gone to another process");
-    host.stderr_with(r#"a call of tool "sleep_ms" was given up and still runs"#);
+    host.stderr_with(r#"calls wait since one of tool "sleep_ms" was given up"#);
     let stopped = || (!Path::new("/proc").join(&first).exists()).then_some(());
     protomcp_conformance::eventually("the end of the stuck process", stopped);
+}
+
+/// Handlers that should overlap, one of which blocks the event loop of all.
+#[test]
+fn a_handler_that_blocks_its_event_loop_gives_way() {
+    const PYTHON: &str = r#"
+import os, time
+from protomcp import tool
+
+@tool()
+def block(note: str) -> str:
+    open(note, "w").close()
+    time.sleep(86_400)
+
+@tool()
+async def whereabouts() -> str:
+    return str(os.getpid())
+"#;
+    const JAVASCRIPT: &str = r#"
+import { writeFileSync } from "node:fs";
+import { tool } from "protomcp";
+
+const input = { type: "object", properties: { note: { type: "string" } } };
+tool({ name: "block", input, handler: ({ note }) => { writeFileSync(note, ""); for (;;); } });
+tool({ name: "whereabouts", handler: async () => `${process.pid}` });
+"#;
+    let sandbox = Sandbox::new();
+    sandbox.with_node();
+    for (file, text) in [("tools.py", PYTHON), ("tools.mjs", JAVASCRIPT)] {
+        sandbox.write(file, text);
+        let host = sandbox.pmcp(&["run", file, "--sdk", "bundled"]).start();
+        host.initialize();
+        let first = host.text("whereabouts", &json!({}));
+        let note = sandbox.path(&format!("{file}.note"));
+        let id = host.start_call("block", &json!({"note": note}));
+        protomcp_conformance::eventually("the handler to run", || note.exists().then_some(()));
+        host.tell("notifications/cancelled", &json!({"requestId": id}));
+        assert_ne!(first, host.text("whereabouts", &json!({})), "{file}");
+        host.stderr_with(r#"calls wait since one of tool "block" was given up"#);
+    }
 }
 
 #[test]

@@ -88,7 +88,9 @@ impl Calls {
         permit.mark_called(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time, context, matches };
         let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
-        if !answer.as_ref().is_err_and(Failure::leaves_busy) {
+        if matches!(answer, Ok(CallAnswer::Task(_))) {
+            permit.mark_task();
+        } else if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.mark_answered();
         } else if matches!(answer, Err(Failure::Middleware { .. })) {
             permit.mark_intercepted();
@@ -103,11 +105,17 @@ impl Calls {
             let polled = Box::pin(poll_task(link, name, task.task_id, listener));
             let polled = tokio::time::timeout(time.remaining(), polled).await;
             answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
-                Ok(response) => Ok(CallAnswer::Result(response)),
+                Ok(response) => {
+                    permit.mark_answered();
+                    Ok(CallAnswer::Result(response))
+                }
                 Err(Ended::Link(error)) => {
                     Err(Box::pin(process.call_failure(name, error, &context.caller().owner)).await)
                 }
-                Err(Ended::Task(failure)) => Err(failure),
+                Err(Ended::Task(failure)) => {
+                    permit.mark_answered();
+                    Err(failure)
+                }
             };
         }
         let mut response = match answer? {

@@ -3,7 +3,6 @@
 //! A process that announces itself with `SdkInfo` needs none of them. The link itself has one more,
 //! `two_reader_workaround`.
 
-pub(crate) mod busy_probe;
 pub(crate) mod python_bootstrap;
 pub(crate) mod registration_settle;
 pub(crate) mod socket_readers;

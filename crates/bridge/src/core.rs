@@ -94,6 +94,8 @@ struct Newest {
     generation: Generation,
     started_at: Instant,
     handover: Handover,
+    /// It takes the calls of a process that does not answer, and interrupts none there.
+    replaces_stuck: bool,
 }
 
 /// A change of the files without a reload.
@@ -143,7 +145,7 @@ impl Core {
             current: None,
             retiring: Retiring::new(limits.max_retiring),
             pace: Pace::default(),
-            newest: Newest { generation, started_at: now, handover: Handover::NotYet },
+            newest: Newest { generation, started_at: now, handover: Handover::NotYet, replaces_stuck: false },
             first,
             change: Change::default(),
             warned_of_two_readers: false,

@@ -4,11 +4,14 @@
 
 mod announced;
 pub(crate) mod attribution;
+mod busy_probe;
 mod kept_slot;
 pub(crate) mod load_event;
 mod open_question;
 mod open_questions;
 pub(crate) mod permit;
+mod probes;
+mod probing;
 pub(crate) mod queue_limits;
 mod running_request;
 mod scheduler;
@@ -33,6 +36,7 @@ use crate::diagnostics::failure::Failure;
 use crate::dispatcher::attribution::{Caller, Recipient};
 use crate::dispatcher::load_event::LoadEvent;
 use crate::dispatcher::permit::{Permit, Queued};
+use crate::dispatcher::probes::GivenUp;
 use crate::dispatcher::scheduler::{Entry, Slot};
 use crate::dispatcher::serving::Serving;
 use crate::dispatcher::state::State;
@@ -198,6 +202,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.processes.remove(&generation);
         state.attribution.forget(generation);
+        state.probes.forget(generation);
         let left = |serving: &Serving| matches!(serving, Serving::This(process) if process.generation() == generation);
         self.serving.send_if_modified(|serving| {
             let left = left(serving);
@@ -334,7 +339,10 @@ impl Dispatcher {
             let (answered, late) = oneshot::channel();
             state.given_up.insert((generation, call), answered);
             let process = Arc::clone(permit.process());
-            runtime.spawn(Arc::clone(self).probe_busy(process, call, tool.clone(), late));
+            runtime.spawn(Arc::clone(self).keep_slot(process, call, tool.clone(), late));
+        }
+        if let Some(tool) = permit.may_block() {
+            self.probe(&mut state, generation, GivenUp { name: call, tool: Some(tool.clone()) });
         }
         self.grant(state);
         self.left.notify_waiters();

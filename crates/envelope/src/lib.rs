@@ -12,4 +12,8 @@ mod generated;
 
 pub use generated::envelope::Msg;
 pub use generated::*;
+/// A name for no tool: it is not a conventional one (MCP 2025-11-25, server/tools, tool names). A selection of this tool
+/// selects none. A bridge calls it to learn if a process takes calls; the process answers as for any unknown tool.
+pub const NO_TOOL: &str = "protomcp/none";
+
 pub use rpc::{AnyAnswer, CallAnswer, Rpc, UnexpectedMessage, message_name};

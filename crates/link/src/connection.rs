@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Raw};
 use protomcp_envelope::{
-    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, MiddlewareInterceptRequest, Msg, Ping, ReloadRequest,
-    Rpc, TaskCancelRequest, message_name,
+    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, MiddlewareInterceptRequest, Msg, NO_TOOL, Ping,
+    ReloadRequest, Rpc, TaskCancelRequest, message_name,
 };
 
 use crate::answer::Answer;
@@ -108,6 +108,7 @@ impl Connection {
         }
         let Some(request) = &mut envelope.msg else { return };
         let name = message_name(request);
+        let is_probe = matches!(request, Msg::CallTool(CallToolRequest { name, .. }) if name == NO_TOOL);
         let request_id = call.to_string();
         let mut reports = false;
         let is_interruptible = match request {
@@ -124,7 +125,7 @@ impl Connection {
         };
         envelope.request_id = request_id;
         self.show(&envelope);
-        let request = Request { name, reports, is_interruptible, timeout };
+        let request = Request { name, reports, is_interruptible, is_probe, timeout };
         let written = if self.is_holding() {
             self.outbox
                 .request_for_later(&envelope)
@@ -334,7 +335,7 @@ impl Connection {
         if self.is_holding() {
             return self.liveness.heard(now);
         }
-        let (requests, time) = (self.pending.len(), self.liveness.limit());
+        let (requests, time) = (self.pending.without_probes(), self.liveness.limit());
         match self.liveness.poll(now, requests) {
             None => {}
             Some(LivenessAction::Ping) => {

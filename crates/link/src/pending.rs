@@ -14,6 +14,8 @@ pub(crate) struct Request {
     pub(crate) reports: bool,
     /// True if [`interrupt`](crate::Connection::interrupt) ends it.
     pub(crate) is_interruptible: bool,
+    /// It is a call of [`NO_TOOL`](protomcp_envelope::NO_TOOL).
+    pub(crate) is_probe: bool,
     pub(crate) timeout: Duration,
 }
 
@@ -35,6 +37,11 @@ pub(crate) struct PendingCalls {
 impl PendingCalls {
     pub(crate) fn len(&self) -> usize {
         self.calls.len()
+    }
+
+    /// The number without probes, which are sent because the process may never answer.
+    pub(crate) fn without_probes(&self) -> usize {
+        self.calls.values().filter(|pending| !pending.request.is_probe).count()
     }
 
     /// The request that the peer names by `id`.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest,
     ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, MiddlewareInterceptRequest, Msg,
-    ReadResourceRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse, ToolDefinition,
+    NO_TOOL, ReadResourceRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse, ToolDefinition,
 };
 use protomcp_link::{Config as LinkConfig, Event, HandshakeError, Link, Options};
 use protomcp_sdk::{Config, Middleware, Verdict};
@@ -30,8 +30,11 @@ struct Bridge {
 
 impl Bridge {
     async fn open(registry: &Registry, features: &[&str]) -> Self {
+        Self::over(registry.server(), features).await
+    }
+
+    async fn over(server: Server<impl Service>, features: &[&str]) -> Self {
         let (near, far) = tokio::io::duplex(64 * 1024);
-        let server = registry.server();
         let skill_folders = vec!["skills".to_owned()];
         let config = Config { sideband_threshold: 1024, skill_folders, ..Config::default() };
         tokio::spawn(async move { protomcp_sdk::serve(server, far, config).await });
@@ -322,6 +325,27 @@ async fn a_list_that_does_not_end_fails_the_start() {
     let failed = bridge.event(|event| matches!(event, Event::HandshakeFailed(_))).await;
     let Event::HandshakeFailed(HandshakeError::Refused(reason)) = failed else { panic!("{failed:?}") };
     assert_eq!(reason, "tools/list: the list does not end: a cursor has come twice");
+}
+
+/// Has no tools, and answers no call.
+struct Stuck;
+
+impl Service for Stuck {
+    async fn call(&self, request: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
+        if let ServerRequest::CallTool(_) = request {
+            std::future::pending::<()>().await;
+        }
+        Ok(ListToolsResult::new(RawJson::EMPTY_ARRAY).into())
+    }
+}
+
+#[tokio::test]
+async fn a_probe_of_the_bridge_reaches_no_handler() {
+    let mut info = ServerInfo::new("test", "1.0");
+    info.capabilities = ServerCapabilities::default().with_tools();
+    let bridge = Bridge::over(Server::new(ServerHandle::new(info, Limits::default()), Stuck), &[]).await;
+    let answer = bridge.call(NO_TOOL, "{}").await;
+    assert!(answer.is_error && text(&answer).contains(NO_TOOL), "{answer:?}");
 }
 
 #[tokio::test]

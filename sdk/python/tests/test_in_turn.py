@@ -80,3 +80,52 @@ def test_a_call_of_an_unknown_tool_is_refused_in_its_turn() -> None:
         release.set()
         assert first.result().text == "slow"
         assert second.result().text == "Tool not found: missing"
+
+
+def test_a_call_of_an_unknown_tool_waits_for_a_thread_as_well() -> None:
+    configure(concurrency=2)
+    begun, release = threading.Semaphore(0), threading.Event()
+
+    @tool
+    def slow() -> str:
+        begun.release()
+        return "slow" if release.wait(30) else "never"
+
+    with Harness() as tools:
+        running = [tools.start(slow), tools.start(slow)]
+        waiting = tools.start(slow)
+        assert begun.acquire(timeout=30) and begun.acquire(timeout=30)
+        running[0].cancel()
+        assert tools.call("missing").text == "Tool not found: missing", "the other one has its time"
+        running[1].cancel()
+        refused = tools.start("missing")
+        tools.ping()
+        with pytest.raises(TimeoutError):
+            refused.result(0)
+        release.set()
+        assert refused.result().text == "Tool not found: missing"
+        assert waiting.result().text == "slow"
+
+
+def test_it_waits_for_no_call_that_comes_later() -> None:
+    configure(concurrency=2)
+    first, later = threading.Event(), threading.Event()
+
+    @tool(concurrent=False)
+    def alone() -> str:
+        return "alone" if first.wait(30) else "never"
+
+    @tool
+    def slow() -> str:
+        return "slow" if later.wait(30) else "never"
+
+    with Harness() as tools:
+        running = tools.start(alone)
+        refused = tools.start("missing")
+        others = [tools.start(slow), tools.start(slow)]
+        tools.ping()
+        first.set()
+        assert running.result().text == "alone"
+        assert refused.result().text == "Tool not found: missing"
+        later.set()
+        assert [each.result().text for each in others] == ["slow", "slow"]

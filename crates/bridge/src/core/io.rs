@@ -61,8 +61,8 @@ pub(crate) enum Input {
     Exited(Generation, Exit),
     /// The last call in flight on this process has ended.
     Idle(Generation),
-    /// The handler of a call of this tool was given up and keeps the process from others that wait.
-    Stuck(Generation, ToolName),
+    /// A request was given up, of this tool if it is a call; its handler may keep the process from calls that wait.
+    Stuck(Generation, Option<ToolName>),
     /// A change of the tool list, for one session or for all.
     Control {
         generation: Generation,

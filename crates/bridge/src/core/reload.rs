@@ -190,7 +190,7 @@ impl Core {
 
     /// Stops a process of an earlier version that has had the time of a call. Its calls have ended by then; tasks may
     /// last longer.
-    fn free_slot(&mut self, now: Instant, fx: &mut Vec<Effect>) {
+    pub(super) fn free_slot(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if let Some(overdue) = self.retiring.overdue(now) {
             self.retiring.stop(overdue);
             fx.push(Effect::Report(Report::TasksAborted { after: self.call_timeout }));

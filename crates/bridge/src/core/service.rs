@@ -23,6 +23,7 @@ impl Core {
         self.newest.generation = self.newest.generation.next();
         self.newest.started_at = now;
         self.newest.handover = Handover::NotYet;
+        self.newest.replaces_stuck = false;
         self.step = Step::Starting(self.newest.generation);
         fx.push(Effect::Start(self.newest.generation));
     }
@@ -78,7 +79,7 @@ impl Core {
         if let Some(old) = old {
             // An instant beyond the range of the clock counts as none.
             self.retiring.add(old, now.checked_add(self.call_timeout));
-            if self.mode == ReloadMode::Immediate {
+            if self.mode == ReloadMode::Immediate && !self.newest.replaces_stuck {
                 self.retiring.stop(old);
                 fx.push(Effect::Abort(old));
             } else {
@@ -87,12 +88,19 @@ impl Core {
         }
     }
 
-    /// Another process takes the calls that wait for this one, whose handler does not end. A reload under way does the
-    /// same, and so does the next event if the processes of earlier versions have no slot.
-    pub(super) fn stuck(&mut self, now: Instant, generation: Generation, tool: ToolName, fx: &mut Vec<Effect>) {
-        if self.current == Some(generation) && self.step == Step::Settled && self.retiring.has_slot() {
+    /// Another process takes the calls that wait for this one, whose handler does not end, in each mode of reloads without
+    /// an interruption of others. A reload under way does the same. Without a slot, an overdue process of an earlier
+    /// version ends, and the next event tries again.
+    pub(super) fn stuck(&mut self, now: Instant, generation: Generation, tool: Option<ToolName>, fx: &mut Vec<Effect>) {
+        if self.current != Some(generation) || self.step != Step::Settled {
+            return;
+        }
+        if self.retiring.has_slot() {
             fx.push(Effect::Report(Report::Stuck { tool }));
             self.start_next(now, fx);
+            self.newest.replaces_stuck = true;
+        } else {
+            self.free_slot(now, fx);
         }
     }
 

@@ -57,10 +57,10 @@ pub(crate) enum Report {
         /// The time since that version was replaced.
         after: Duration,
     },
-    /// A handler whose call was given up does not end, and others wait for it: a new process takes them.
+    /// The handler of a request that was given up may not end, and calls wait for it: a new process takes them.
     Stuck {
-        /// Its tool.
-        tool: ToolName,
+        /// The tool, if the request is a call.
+        tool: Option<ToolName>,
     },
     /// The process ended by itself.
     Crashed {
@@ -142,7 +142,7 @@ impl Report {
             Self::ListNotReceived | Self::NotHandedOver { .. } => None,
             Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
             Self::Stuck { .. } if !one_owner => {
-                Some("a call was given up and does not end; a new tool process starts".into())
+                Some("calls wait since a request was given up; a new tool process starts".into())
             }
             // Those calls may be of another session.
             Self::WaitsForCalls { calls } if !calls.is_empty() => {
@@ -200,10 +200,14 @@ impl fmt::Display for Report {
                 "cancelled tasks still running on an earlier version {after:?} after it was replaced, so the reload can \
                  proceed"
             ),
-            Self::Stuck { tool } => write!(
+            Self::Stuck { tool: Some(tool) } => write!(
                 f,
-                "a call of tool {tool:?} was given up and still runs, and other calls wait for it; a new tool process \
-                 starts, and the one before is stopped"
+                "calls wait since one of tool {tool:?} was given up, whose handler may still run; a new tool process starts, \
+                 and the one before is stopped"
+            ),
+            Self::Stuck { tool: None } => f.write_str(
+                "calls wait since another request was given up, whose handler may still run; a new tool process starts, and \
+                 the one before is stopped",
             ),
             Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),

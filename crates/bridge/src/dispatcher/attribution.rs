@@ -21,11 +21,13 @@ pub(crate) struct Caller {
     pub(crate) key: CallerKey,
     session: SessionId,
     context: Context,
+    /// The call has become a task that others may overlap.
+    is_task: bool,
 }
 
 impl Caller {
     pub(crate) fn of(context: &Context) -> Self {
-        Self { key: context.caller().clone(), session: context.session(), context: context.clone() }
+        Self { key: context.caller().clone(), session: context.session(), context: context.clone(), is_task: false }
     }
 }
 
@@ -73,6 +75,13 @@ impl Attribution {
     pub(crate) fn end(&mut self, generation: Generation, call: CallId) {
         let Some(caller) = self.running.remove(&(generation, call)) else { return };
         self.remember(generation, call, caller.session);
+    }
+
+    /// A call continues as a task, which others may overlap.
+    pub(crate) fn detach(&mut self, generation: Generation, call: CallId) {
+        if let Some(caller) = self.running.get_mut(&(generation, call)) {
+            caller.is_task = true;
+        }
     }
 
     /// A request other than a call was sent to the process.
@@ -187,6 +196,13 @@ impl Attribution {
     /// True if this call is running, or a call or request that was made before it.
     pub(crate) fn runs_until(&self, generation: Generation, call: CallId) -> bool {
         self.running.keys().chain(self.requests.keys()).any(|(of, running)| *of == generation && *running <= call)
+    }
+
+    /// True if a request is running that was made before this one, or with `None` any; tasks do not count.
+    pub(crate) fn runs_before(&self, generation: Generation, last: Option<CallId>) -> bool {
+        let calls = self.running.iter().filter(|(_, caller)| !caller.is_task).map(|(key, _)| key);
+        let is_before = |name: CallId| last.is_none_or(|last| name <= last);
+        calls.chain(self.requests.keys()).any(|(of, name)| *of == generation && is_before(*name))
     }
 
     /// True if a call of another owner than this one is running.

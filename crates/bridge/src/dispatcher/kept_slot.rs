@@ -9,8 +9,8 @@ use protomcp_types::ToolName;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::compat::busy_probe::until_free;
 use crate::dispatcher::Dispatcher;
+use crate::dispatcher::busy_probe::until_free;
 use crate::dispatcher::load_event::LoadEvent;
 use crate::dispatcher::permit::Permit;
 use crate::dispatcher::scheduler::Slot;
@@ -24,10 +24,13 @@ impl Dispatcher {
         let (process, generation) = (permit.process(), permit.process().generation());
         let mut state = self.lock();
         let slot = state.scheduler.detach(generation);
+        if !process.sdk().runs_in_turn {
+            state.attribution.detach(generation, permit.call());
+        }
         if let (Slot::Detached, true, Some(tool)) = (slot, process.sdk().runs_in_turn, permit.tool()) {
             state.scheduler.keep(generation);
             let (_no_answer, late) = oneshot::channel();
-            tokio::spawn(Arc::clone(self).probe_busy(Arc::clone(process), permit.call(), tool.clone(), late));
+            tokio::spawn(Arc::clone(self).keep_slot(Arc::clone(process), permit.call(), tool.clone(), late));
         }
         self.grant(state);
         slot
@@ -46,7 +49,7 @@ impl Dispatcher {
 
     /// Keeps the slot of a call that was given up, or has become a task, until its handler has ended. Reports one that was
     /// given up and does not end while others wait for it, again after each `QueueLimits::grace`.
-    pub(super) async fn probe_busy(
+    pub(super) async fn keep_slot(
         self: Arc<Self>,
         process: Arc<ToolProcess>,
         call: CallId,
@@ -54,14 +57,14 @@ impl Dispatcher {
         late: oneshot::Receiver<()>,
     ) {
         let generation = process.generation();
-        let mut free = pin!(until_free(process.link(), late));
+        let mut free = pin!(until_free(process.link(), late, |_| {}));
         // A handler that has not been given up, of this call or of a request before it, still has its time.
         let is_over = || !process.sdk().runs_in_turn || !self.lock().attribution.runs_until(generation, call);
         let mut was_over = is_over();
         while timeout(self.waits.grace, &mut free).await.is_err() {
             let is_over = is_over();
             if is_over && was_over && self.lock().scheduler.waits_for(generation) {
-                self.send(LoadEvent::Stuck(generation, tool.clone()));
+                self.send(LoadEvent::Stuck(generation, Some(tool.clone())));
             }
             was_over = is_over;
         }

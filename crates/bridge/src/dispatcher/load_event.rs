@@ -9,6 +9,6 @@ use crate::generation::Generation;
 pub(crate) enum LoadEvent {
     /// The last call in flight has ended.
     Idle(Generation),
-    /// The handler of a call of this tool was given up and has not ended, and other calls wait for it.
-    Stuck(Generation, ToolName),
+    /// A request was given up, of this tool if it is a call; its handler may not have ended, and calls wait for it.
+    Stuck(Generation, Option<ToolName>),
 }

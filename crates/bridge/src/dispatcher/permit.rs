@@ -23,11 +23,13 @@ pub(crate) struct Permit {
     tool: Option<ToolName>,
     /// The process was sent a request for the call and has not answered it.
     is_busy: bool,
+    /// The process may be working on the call, also as a task or in middleware.
+    goes_on: bool,
 }
 
 impl Permit {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
-        Self { dispatcher, process, call, slot: Slot::Occupied, tool: None, is_busy: false }
+        Self { dispatcher, process, call, slot: Slot::Occupied, tool: None, is_busy: false, goes_on: false }
     }
 
     /// The name of the call on the link.
@@ -49,17 +51,25 @@ impl Permit {
     pub(crate) fn mark_called(&mut self, tool: &ToolName) {
         self.tool = Some(tool.clone());
         self.is_busy = true;
+        self.goes_on = true;
         self.process.running().begin(self.call, tool.clone(), now());
     }
 
     /// The process has nothing to do for the call.
     pub(crate) fn mark_answered(&mut self) {
         self.is_busy = false;
+        self.goes_on = false;
+    }
+
+    /// The process has answered with a task.
+    pub(crate) fn mark_task(&mut self) {
+        self.is_busy = false;
     }
 
     /// The process may be running middleware for the call. Its end is noticed only if the call occupies the process.
     pub(crate) fn mark_intercepted(&mut self) {
         self.is_busy = self.occupies();
+        self.goes_on = true;
     }
 
     /// True if the process works on no other call at the same time.
@@ -77,11 +87,16 @@ impl Permit {
         self.tool.as_ref()
     }
 
-    /// The tool whose handler occupies the whole process after the end of the call. A process that takes several calls
-    /// takes the next one at any time.
+    /// The tool whose handler occupies the whole process after the end of the call.
     pub(crate) fn leaves_busy(&self) -> Option<&ToolName> {
         let occupies = self.handler_goes_on() && self.occupies();
         self.tool.as_ref().filter(|_| occupies)
+    }
+
+    /// The tool whose handler, or middleware, may hold up those with which it should overlap after the end of the call.
+    pub(super) fn may_block(&self) -> Option<&ToolName> {
+        let overlaps = self.process.sdk().announced && !self.process.is_serial();
+        self.tool.as_ref().filter(|_| overlaps && self.goes_on && !self.process.link().is_closed())
     }
 
     /// True if the process may still be working on the call.

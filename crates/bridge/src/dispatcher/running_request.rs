@@ -7,6 +7,7 @@ use protomcp_server::Context;
 
 use crate::clock::now;
 use crate::dispatcher::Dispatcher;
+use crate::dispatcher::probes::GivenUp;
 use crate::process::tool_process::ToolProcess;
 
 /// A request other than a call, until it is dropped.
@@ -25,8 +26,11 @@ impl Dispatcher {
         process: &'a ToolProcess,
         context: &Context,
     ) -> RunningRequest<'a> {
+        let mut state = self.lock();
+        // A probe that is sent now counts it, or comes before it.
         let name = process.link().new_call();
-        self.lock().attribution.begin_request(process.generation(), name, context.clone());
+        state.attribution.begin_request(process.generation(), name, context.clone());
+        drop(state);
         RunningRequest { dispatcher: Arc::clone(self), process, name, is_answered: false }
     }
 }
@@ -51,6 +55,9 @@ impl Drop for RunningRequest<'_> {
             state.attribution.end_request(generation, self.name);
         } else {
             state.attribution.give_up(generation, self.name, now, self.dispatcher.waits.handler_until(now));
+            if self.process.sdk().announced {
+                self.dispatcher.probe(&mut state, generation, GivenUp { name: self.name, tool: None });
+            }
         }
         drop(state);
         self.dispatcher.left.notify_waiters();

@@ -173,12 +173,12 @@ impl<W> Scheduler<W> {
         self.target = Target::Open(generation, limit.max(1));
     }
 
-    /// Changes the number of concurrent calls, if calls go to this process.
+    /// Changes the number of concurrent calls, if calls go to this process; with 0, they wait.
     pub(crate) fn resize(&mut self, generation: Generation, limit: usize) {
         if let Target::Open(open, slots) = &mut self.target
             && *open == generation
         {
-            *slots = limit.max(1);
+            *slots = limit;
         }
     }
 
@@ -213,7 +213,7 @@ impl<W> Scheduler<W> {
     /// for their end.
     pub(crate) fn others_want(&self, generation: Generation, owner: &Owner) -> Option<usize> {
         let slots = match self.target {
-            Target::Open(open, limit) if open == generation && self.occupied(generation) >= limit => limit,
+            Target::Open(open, limit @ 1..) if open == generation && self.occupied(generation) >= limit => limit,
             // One slot for each: no owner holds most of them.
             Target::Paused => usize::MAX,
             Target::Open(..) | Target::Down(_) => return None,

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::clock::now;
 use crate::dispatcher::attribution::Attribution;
 use crate::dispatcher::open_questions::OpenQuestions;
+use crate::dispatcher::probes::Probes;
 use crate::dispatcher::scheduler::Scheduler;
 use crate::dispatcher::window::Window;
 use crate::generation::Generation;
@@ -19,8 +20,7 @@ use crate::process::tool_process::ToolProcess;
 #[derive(Debug)]
 pub(super) struct State<W> {
     pub(super) scheduler: Scheduler<W>,
-    /// Of the process in service, if its handlers run one at a time.
-    window: Option<(Generation, Window)>,
+    service: Option<Service>,
     pub(super) processes: HashMap<Generation, Arc<ToolProcess>>,
     pub(super) attribution: Attribution,
     pub(super) open_questions: OpenQuestions,
@@ -30,6 +30,18 @@ pub(super) struct State<W> {
     pub(super) awaited: Vec<Generation>,
     /// Given-up calls that still have a slot, with the channel for a late answer; at most one for each slot.
     pub(super) given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
+    /// Processes that were asked if they take calls.
+    pub(super) probes: Probes,
+}
+
+/// The process that calls go to.
+#[derive(Debug)]
+struct Service {
+    generation: Generation,
+    /// The number of calls that it takes.
+    limit: usize,
+    /// Of a process whose handlers run one at a time.
+    window: Option<Window>,
 }
 
 impl<W> State<W> {
@@ -37,29 +49,32 @@ impl<W> State<W> {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             scheduler: Scheduler::new(capacity),
-            window: None,
+            service: None,
             processes: HashMap::new(),
             attribution: Attribution::default(),
             open_questions: OpenQuestions::default(),
             next_signals: HashMap::new(),
             awaited: Vec::new(),
             given_up: HashMap::new(),
+            probes: Probes::default(),
         }
     }
 
     /// Sends calls to this process.
     pub(super) fn open(&mut self, process: &ToolProcess) {
         let (generation, limit) = (process.generation(), process.concurrency());
-        self.window = process.sdk().runs_in_turn.then(|| (generation, Window::new(limit, now())));
+        let window = process.sdk().runs_in_turn.then(|| Window::new(limit, now()));
+        self.service = Some(Service { generation, limit, window });
         self.scheduler.open(generation, limit);
         self.resize();
     }
 
-    /// Sets the number of calls that a process whose handlers run one at a time gets now.
+    /// Sets the number of calls that the process in service gets now.
     pub(super) fn resize(&mut self) {
-        if let Some((generation, window)) = &mut self.window {
-            self.scheduler.resize(*generation, window.size(now()));
-        }
+        let Some(Service { generation, limit, window }) = &mut self.service else { return };
+        let limit = window.as_mut().map_or(*limit, |window| window.size(now()));
+        let is_held = self.probes.hold_calls(*generation, &self.attribution);
+        self.scheduler.resize(*generation, if is_held { 0 } else { limit });
     }
 
     /// A call has begun on this process.
@@ -102,9 +117,10 @@ impl<W> State<W> {
 
     /// The calls that wait for a slow handler, if they are many: once for each process whose handlers run one at a time.
     pub(super) fn long_queue(&mut self) -> Option<LongQueue> {
-        let (generation, _) = self.window.as_ref().filter(|(_, window)| !window.is_noted())?;
-        let tool = self.processes.get(generation)?.running().longest()?;
-        self.long_queue_behind(*generation, &tool)
+        let Service { generation, window, .. } = self.service.as_ref()?;
+        let generation = window.as_ref().filter(|window| !window.is_noted()).map(|_| *generation)?;
+        let tool = self.processes.get(&generation)?.running().longest()?;
+        self.long_queue_behind(generation, &tool)
     }
 
     /// The same, for calls behind a call of this tool.
@@ -118,7 +134,7 @@ impl<W> State<W> {
 
     /// The window of this process, if its handlers run one at a time.
     fn window_of(&mut self, generation: Generation) -> Option<&mut Window> {
-        self.window.as_mut().filter(|(of, _)| *of == generation).map(|(_, window)| window)
+        self.service.as_mut().filter(|service| service.generation == generation)?.window.as_mut()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tool::Tool;
 const MEMO: &str = "memo://a";
 
 /// Answers the three requests after a handshake: there is one resource.
-async fn lists(tool: &mut Tool) {
+pub(crate) async fn lists(tool: &mut Tool) {
     for _ in 0..3 {
         let envelope = tool.next().await;
         let answer: Msg = match envelope.msg {
@@ -43,12 +43,12 @@ async fn begin(mode: ReloadMode) -> (Stage, Tool, JsonPeer) {
     (stage, tool, host)
 }
 
-async fn read(host: &mut JsonPeer) -> u64 {
+pub(crate) async fn read(host: &mut JsonPeer) -> u64 {
     host.request("resources/read", json!({"uri": MEMO})).await
 }
 
 /// The next envelope, which must request the resource; returns its id.
-async fn asked(tool: &mut Tool) -> String {
+pub(crate) async fn asked(tool: &mut Tool) -> String {
     let envelope = tool.next().await;
     assert!(matches!(envelope.msg, Some(Msg::ReadResourceRequest(_))), "{envelope:?}");
     envelope.request_id

@@ -15,6 +15,7 @@ mod hostile;
 mod in_turn;
 mod logs;
 mod middleware;
+mod overlapping;
 mod privacy;
 mod questions;
 mod reload;

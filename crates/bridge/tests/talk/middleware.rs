@@ -16,7 +16,7 @@ use crate::turns::{error, is_probed, serves};
 const TIMEOUT: Duration = Duration::from_secs(200);
 
 /// A process with a middleware.
-async fn with_middleware(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
+pub(crate) async fn with_middleware(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
     let (stage, mut tool) = Stage::silent(change).await;
     registers(&mut tool).await;
     (stage, tool)
@@ -33,7 +33,7 @@ async fn registers(tool: &mut Tool) {
     tool.send("", ReloadResponse { success: true, error: String::new() }).await;
 }
 
-async fn intercepted(tool: &mut Tool, phase: &str) -> String {
+pub(crate) async fn intercepted(tool: &mut Tool, phase: &str) -> String {
     let envelope = tool.request().await;
     let Some(Msg::MiddlewareIntercept(MiddlewareInterceptRequest { phase: now, .. })) = envelope.msg else {
         panic!("{envelope:?}")
@@ -66,12 +66,16 @@ async fn a_call_and_its_middleware_share_one_time() {
     assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 3m20s");
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{envelope:?}");
+    let probe = is_probed(&mut tool).await;
+    tool.result(&probe, "Tool not found: protomcp/none").await;
     // The step after it has the rest of the time, and the client gets the result even if the step fails.
     let (id, call, _) = begin(&mut host, &mut tool, &clock, TIMEOUT / 2).await;
     tool.result(&call, "done").await;
     intercepted(&mut tool, "after").await;
     clock.advance(TIMEOUT / 2).await;
     assert_eq!(host.text(id).await, "done");
+    let probe = is_probed(&mut tool).await;
+    tool.result(&probe, "Tool not found: protomcp/none").await;
     // A step before it that takes all of it fails the call.
     let id = host.call("a").await;
     intercepted(&mut tool, "before").await;

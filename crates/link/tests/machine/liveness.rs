@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_envelope::{Ping, Pong};
+use protomcp_envelope::{CallToolRequest, NO_TOOL, Ping, Pong};
 use protomcp_link::{Closed, Config};
 
 use super::talk::{SECOND, Talk, done, result, tools};
@@ -43,6 +43,18 @@ fn a_silent_process_without_requests_is_given_up() {
     talk.happened(&["closed: the tool process has not answered for 60s"]);
     assert_eq!(talk.connection.closed(), Some(&Closed::Silent(60 * SECOND)));
     assert_eq!(talk.connection.poll_timeout(), None);
+}
+
+/// The bridge asks for a sign of life, and none comes.
+#[test]
+fn a_probe_keeps_no_silent_process() {
+    let mut talk = watched();
+    talk.request(CallToolRequest { name: NO_TOOL.into(), ..CallToolRequest::default() }, 1_000 * SECOND);
+    talk.wrote(&["call_tool[req-1]"]);
+    talk.passes(30 * SECOND);
+    talk.wrote(&["ping[req-2]"]);
+    talk.passes(30 * SECOND);
+    assert_eq!(talk.connection.closed(), Some(&Closed::Silent(60 * SECOND)));
 }
 
 #[test]

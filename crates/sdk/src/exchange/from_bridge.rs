@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
-    Envelope, GetPromptRequest, GetPromptResponse, HandOverResponse, Msg, Pong, ReadResourceRequest,
+    Envelope, GetPromptRequest, GetPromptResponse, HandOverResponse, Msg, NO_TOOL, Pong, ReadResourceRequest,
     ReadResourceResponse, TakeOverRequest, TakeOverResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest,
     ToolError, message_name,
 };
@@ -61,6 +61,8 @@ impl Exchange {
             Msg::ListPromptsRequest(_) => self.list(List::Prompts, Reply::To(id)),
             // The program on disk is another one now: the bridge starts it when it sees that nothing has changed here.
             Msg::Reload(_) => self.list(List::Tools, Reply::Reload(id)),
+            // The bridge asks if calls are taken: no handler and no layer has to see it.
+            Msg::CallTool(call) if call.name == NO_TOOL => vec![refusal(id, &format!("unknown tool {NO_TOOL:?}"))],
             Msg::CallTool(call) => self.call(id, call),
             Msg::Cancel(CancelRequest { request_id }) => {
                 self.cancel(&request_id);
@@ -116,13 +118,7 @@ impl Exchange {
         let arguments = match object(arguments_json) {
             Ok(arguments) => arguments,
             Err(why) => {
-                let why = format!("the arguments of {name:?} are not a JSON object: {why}");
-                let response = CallToolResponse {
-                    is_error: true,
-                    result_json: RawJson::text(&why).into_bytes(),
-                    ..CallToolResponse::default()
-                };
-                return vec![Step::send(Envelope::new(id, response))];
+                return vec![refusal(id, &format!("the arguments of {name:?} are not a JSON object: {why}"))];
             }
         };
         let call = CallTool { name, arguments, meta: metadata(metadata_json), task: None };
@@ -221,6 +217,12 @@ impl Exchange {
         });
         results::result(id, response, &self.features, self.config.sideband_threshold)
     }
+}
+
+/// The answer to a call that no handler sees.
+fn refusal(id: String, why: &str) -> Step {
+    let result_json = RawJson::text(why).into_bytes();
+    Step::send(Envelope::new(id, CallToolResponse { is_error: true, result_json, ..CallToolResponse::default() }))
 }
 
 fn invalid(message: String) -> ToolError {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use protomcp_envelope::{
-    BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Envelope, Msg, SetAllowedRequest,
+    BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Envelope, Msg, NO_TOOL, SetAllowedRequest,
 };
 use protomcp_server::{AskError, Context};
 use protomcp_toollist::{Command, Policy};
@@ -13,9 +13,6 @@ use tokio::sync::oneshot;
 use crate::exchange::Exchange;
 use crate::exchange::questions::Asker;
 use crate::step::Step;
-
-/// A name that no tool has, for a selection of none: an empty one would select all.
-const NO_TOOL: &str = "protomcp/none";
 
 /// The names that a selection leaves, when they are there.
 pub(crate) type Selecting = (String, oneshot::Receiver<Vec<String>>);

@@ -75,8 +75,11 @@ class Tools:
 
     def run_in_turn(self) -> bool:
         """True if plain handlers cannot overlap. Tools that are registered later may: none says nothing."""
-        found = self.all()
-        return bool(found) and not all_overlap() and not any(each.plan().concurrent for each in found)
+        return bool(self.all()) and not self.use_threads()
+
+    def use_threads(self) -> bool:
+        """True if plain handlers may overlap."""
+        return all_overlap() or any(each.concurrent for each in self.all())
 
     def keep_their_schemas(self) -> bool:
         """True if each tool with an output schema always sends structured content that matches."""

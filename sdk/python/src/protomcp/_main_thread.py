@@ -98,7 +98,9 @@ class MainThread:
             self.start_async(work)
         elif work.is_concurrent and self._pool.limit > 1:
             cost = work.cost()
-            if cost is not None and cost < FAST and self._may_run():
+            if work.is_refusal:
+                self._pool.refuse(work)
+            elif cost is not None and cost < FAST and self._may_run():
                 self._run(work)
             else:
                 self._pool.submit(work)

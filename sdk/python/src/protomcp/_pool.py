@@ -21,6 +21,7 @@ class Pool:
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._queue: deque[Work] = deque()
+        self._running: list[Work] = []
         self._idle = 0
         self._threads: list[threading.Thread] = []
         self._has_ended = False
@@ -37,6 +38,15 @@ class Pool:
             self._threads.append(thread)
         thread.start()
 
+    def refuse(self, refusal: Work) -> None:
+        """Runs it immediately, unless handlers of cancelled calls have all threads: then when one of them has ended."""
+        with self._lock:
+            is_blocked = len(self._running) >= self.limit and all(each.context._cancelled for each in self._running)
+            if is_blocked:
+                self._queue.appendleft(refusal)
+        if not is_blocked:
+            refusal.run()
+
     def end(self, timeout: float) -> None:
         """Lets the threads end when nothing is queued, and waits for them."""
         with self._lock:
@@ -47,8 +57,12 @@ class Pool:
             each.join(max(deadline - time.monotonic(), 0.0))
 
     def _work(self) -> None:
+        work: Work | None = None
         while True:
             with self._lock:
+                if work is not None:
+                    self._running.remove(work)
+                    work = None
                 while not self._queue:
                     if self._has_ended:
                         return
@@ -56,4 +70,5 @@ class Pool:
                     self._ready.wait()
                     self._idle -= 1
                 work = self._queue.popleft()
+                self._running.append(work)
             work.run(self._adopt)

@@ -27,7 +27,7 @@ from ._wire import (
     TakeOverResponse,
 )
 from ._wire import ToolError as WireError
-from ._work import Answer, ToolCall, Work
+from ._work import Answer, Refusal, ToolCall, Work
 from .context import BaseContext, ToolContext
 from .discovery import all_overlap
 from .errors import ToolError
@@ -235,17 +235,14 @@ class Process:
         self._submit(work)
 
     def _refuse(self, envelope: Envelope, why: str) -> None:
-        """Answers a call in its turn: so the bridge learns when the handler of a cancelled call has ended."""
-
-        def answer(_: Any) -> Envelope:
-            return Envelope("call_result", refused(why))
-
-        context = ToolContext("", self._link.send)
-        self._submit(
-            Answer(
-                self._link, "the call of an unknown tool", envelope.request_id, context, lambda: None, answer, answer
-            )
-        )
+        """Answers a call after its turn on the main thread, and while handlers of cancelled calls do not have all
+        others: so the bridge learns that they do not keep further calls from running."""
+        turns = [False, True] if self.tools.use_threads() else [False]
+        context, left = ToolContext("", self._link.send), turns[1:]
+        for is_concurrent in reversed(turns):
+            work = Refusal(self._link, envelope.request_id, context, why, left)
+            work.is_concurrent = is_concurrent
+            self._submit(work)
 
     def _all_tasks(self) -> Tasks:
         from ._tasks import Tasks

@@ -33,6 +33,7 @@ class Work:
     __slots__ = ("context", "ended", "is_async", "is_concurrent", "request_id")
 
     waits_for_sidecars = False
+    is_refusal = False
 
     def __init__(self, request_id: str, context: BaseContext) -> None:
         self.request_id = request_id
@@ -313,3 +314,33 @@ class Answer(Work):
         if "reply-metadata" not in self._link.features and hasattr(envelope.message, "metadata_json"):
             envelope.message.metadata_json = ""
         self._link.send(envelope)
+
+
+class Refusal(Work):
+    """One turn of the call of an unknown tool. The last of them answers: `left` has an element for each other one."""
+
+    __slots__ = ("_left", "_link", "_why")
+
+    is_refusal = True
+
+    def __init__(self, link: Link, request_id: str, context: BaseContext, why: str, left: list[bool]) -> None:
+        super().__init__(request_id, context)
+        self._link = link
+        self._why = why
+        self._left = left
+
+    def about(self) -> str:
+        return "the call of an unknown tool"
+
+    def start(self) -> Any:
+        return None
+
+    def succeed(self, value: Any) -> None:
+        try:
+            # Two threads may be here: exactly one finds none left.
+            self._left.pop()
+        except IndexError:
+            self._link.respond(self.request_id, refused(self._why))
+
+    def fail(self, error: BaseException) -> None:
+        self.succeed(None)

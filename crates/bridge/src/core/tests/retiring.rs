@@ -137,7 +137,7 @@ fn immediate_also_bounds_the_retiring_processes() {
 #[test]
 fn calls_behind_a_handler_that_does_not_end_go_to_a_new_process() {
     let mut rig = Rig::new(ReloadMode::Graceful);
-    let stuck = |number| Input::Stuck(generation(number), ToolName::new("spin").unwrap());
+    let stuck = |number| Input::Stuck(generation(number), Some(ToolName::new("spin").unwrap()));
     rig.check(stuck(1), "report stuck; start 2");
     rig.check(stuck(1), "");
     rig.swapped_to(2);
@@ -151,8 +151,29 @@ fn calls_behind_a_handler_that_does_not_end_go_to_a_new_process() {
 }
 
 #[test]
+fn other_calls_of_a_stuck_process_have_their_time_in_each_mode() {
+    let mut rig = Rig::new(ReloadMode::Immediate);
+    rig.check(Input::Stuck(generation(1), None), "report stuck; start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.check(Input::Changed, "hold; interrupt 2; start 3");
+    rig.started(3, "list a,b,c; release 3; changed everyone; report reloaded; cut short 2");
+}
+
+#[test]
+fn overdue_tasks_end_when_a_stuck_process_needs_the_slot() {
+    let mut rig = crowded();
+    rig.check(Input::Stuck(generation(5), None), "");
+    rig.now += Duration::from_secs(301);
+    rig.check(Input::Stuck(generation(5), None), "report cut short after 300s; cut short 1");
+    rig.check(Input::Stuck(generation(5), None), "");
+    rig.exited(1, 9, "");
+    rig.check(Input::Stuck(generation(5), None), "report stuck; start 6");
+}
+
+#[test]
 fn a_reload_under_way_replaces_the_stuck_process_itself() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
-    rig.check(Input::Stuck(generation(1), ToolName::new("spin").unwrap()), "");
+    rig.check(Input::Stuck(generation(1), Some(ToolName::new("spin").unwrap())), "");
 }

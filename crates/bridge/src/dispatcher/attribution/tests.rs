@@ -13,7 +13,7 @@ fn owner(name: &str) -> Owner {
 
 fn caller(name: &str, session: SessionId) -> Caller {
     let key = CallerKey { owner: owner(name), conversation: Conversation::Session(session) };
-    Caller { key, session, context: Context::detached() }
+    Caller { key, session, context: Context::detached(), is_task: false }
 }
 
 /// A call of a session; each session is one owner's.

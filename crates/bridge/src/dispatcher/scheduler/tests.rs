@@ -45,6 +45,18 @@ fn sessions_take_turns() {
 }
 
 #[test]
+fn others_want_a_slot_only_of_a_process_that_has_any() {
+    let mut scheduler = Scheduler::new(10);
+    scheduler.open(generation(1), 1);
+    enter(&mut scheduler, 1, 1);
+    enter(&mut scheduler, 1, 2);
+    let owner = Owner::Principal("another".into());
+    assert_eq!(scheduler.others_want(generation(1), &owner), Some(1));
+    scheduler.resize(generation(1), 0);
+    assert_eq!(scheduler.others_want(generation(1), &owner), None, "the end of a call gives them none");
+}
+
+#[test]
 fn waiting_calls_are_not_overtaken() {
     let mut scheduler = Scheduler::new(10);
     assert!(matches!(enter(&mut scheduler, 1, 1), Entry::Wait(_)));

@@ -1,53 +1,64 @@
-//! Waits until a process that runs one handler at a time is free again, after a call was given up.
+//! Waits until a process takes calls again, after one was given up.
 //!
-//! The handler of a cancelled call continues unless it observes the cancellation: published SDKs cannot interrupt one. The
-//! next call would spend its time in the SDK's queue, so it waits in the dispatcher, where waiting costs it nothing. A
-//! late answer ends the wait. The published Python SDK 0.3.1 never answers a cancelled call, so the process is also
-//! asked to call an unknown tool: SDKs take calls in order, and the refusal means that the handler before it has ended.
+//! The handler of a cancelled call continues unless it observes the cancellation: published SDKs cannot interrupt one. In a
+//! process that runs one handler at a time, the next call would spend its time in the SDK's queue; in others a handler may
+//! block the event loop of all. So calls wait in the dispatcher, where waiting costs them nothing. A late answer ends the
+//! wait. The published Python SDK 0.3.1 never answers a cancelled call, so the process is also asked to call an unknown
+//! tool: SDKs take calls in order, and the refusal means that the handler before it has ended, or has made way.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use protomcp_envelope::{CallAnswer, CallToolRequest};
+use protomcp_envelope::{CallAnswer, CallToolRequest, NO_TOOL};
 use protomcp_link::{CallError, Link, Options};
 use tokio::sync::oneshot;
 
 use crate::clock::NO_LIMIT;
-
-/// A tool that no process has. A process answers with an error, as for any unknown name.
-pub(crate) const PROBE_TOOL: &str = "protomcp/none";
 
 /// The pause before the second probe; each further one is twice as long.
 const SOON: Duration = Duration::from_millis(50);
 /// The longest pause.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// Waits for the end of the handler, or of the process. `late` completes with a late answer.
-pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>) {
+/// Waits until the process takes calls again, or has ended. `late` completes with a late answer. `note` is called with true
+/// when a probe has been sent, behind all requests before, and with false when it has to be sent again.
+pub(super) async fn until_free(link: &Link, late: oneshot::Receiver<()>, note: impl Fn(bool)) {
     let since = tokio::time::Instant::now();
     tokio::select! {
         biased;
         // Without a late answer the refusal decides, so the end of the channel has no meaning.
         Ok(()) = late => {}
-        () = until_refused(link) => {}
+        () = until_refused(link, note) => {}
     }
-    tracing::debug!(
-        waited_ms = since.elapsed().as_millis(),
-        "the handler of a call that was given up, or is a task, has ended"
-    );
+    tracing::debug!(waited_ms = since.elapsed().as_millis(), "the process takes calls again, or has ended");
 }
 
 /// Sends probes until the process has answered one, or its link has ended.
-async fn until_refused(link: &Link) {
+async fn until_refused(link: &Link, note: impl Fn(bool)) {
     let mut pause = SOON;
-    // The end of a probe that a reload interrupts, or that is not sent, says nothing about the handler.
-    while let Err(CallError::Interrupted | CallError::Busy(_)) = probe(link).await {
+    loop {
+        let mut probe = pin!(probe(link));
+        // The first poll puts it into the queue of the link.
+        let first = poll_fn(|cx| Poll::Ready(probe.as_mut().poll(cx))).await;
+        note(true);
+        let answer = match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => probe.await,
+        };
+        // The end of a probe that a reload interrupts, or that is not sent, says nothing about the handler.
+        if !matches!(answer, Err(CallError::Interrupted | CallError::Busy(_))) {
+            return;
+        }
+        note(false);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(OFTEN);
     }
 }
 
 async fn probe(link: &Link) -> Result<CallAnswer, CallError> {
-    let request = CallToolRequest { name: PROBE_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
+    let request = CallToolRequest { name: NO_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
     link.call_tool(request, NO_LIMIT, Options::default()).await
 }
 
@@ -81,14 +92,14 @@ mod tests {
         let (_never, late) = oneshot::channel();
         let waiting = tokio::spawn({
             let link = link.clone();
-            async move { until_free(&link, late).await }
+            async move { until_free(&link, late, |_| {}).await }
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(!waiting.is_finished(), "the process has answered nothing");
         other.abort();
-        receives(&mut process, PROBE_TOOL).await;
+        receives(&mut process, NO_TOOL).await;
         link.interrupt();
-        receives(&mut process, PROBE_TOOL).await;
+        receives(&mut process, NO_TOOL).await;
         assert!(!waiting.is_finished(), "the process has answered nothing");
         drop(process);
         waiting.await.expect("the end of the link ends the wait");
