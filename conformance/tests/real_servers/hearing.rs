@@ -28,8 +28,8 @@ pub(crate) const ROOT: &str = "file:///project";
 pub(crate) fn client() -> (Client, Hearing) {
     let (log, logs) = mpsc::unbounded_channel();
     let (update, updates) = mpsc::unbounded_channel();
-    // Interpreters and their packages start slowly on a busy machine.
-    let limits = ClientLimits { open_timeout: patience(), ..ClientLimits::default() };
+    // Interpreters and their packages start slowly on a busy machine. A visit expects the era that the server answers with.
+    let limits = ClientLimits { open_timeout: patience(), discover_timeout: patience(), ..ClientLimits::default() };
     let client = Client::new("real-servers", "1.0")
         .limits(limits)
         .log_level(Level::Debug)
